@@ -19,7 +19,7 @@ from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import all_axes, as_float, places
 from diffjit.primitives.library.stats.counts import chi2_contingency
-from diffjit.primitives.library.stats.tests import TestResult
+from diffjit.primitives.library.stats.tests import Finding, TestResult
 from diffjit.primitives.registry import implements, present
 
 
@@ -153,9 +153,10 @@ def ranksums(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate", k
 @implements(stats.cramervonmises_2samp)
 def cramervonmises_2samp(x, y, method="auto", *, axis=0, nan_policy="propagate", keepdims=False):
     """How far the steps of two samples are apart, by squares."""
-    return ordered("cramervonmises_2samp", (x, y), {
+    found = ordered("cramervonmises_2samp", (x, y), {
         "method": method, "axis": axis, "nan_policy": nan_policy, "keepdims": keepdims,
     })  # fmt: skip
+    return Finding(found.statistic, found.pvalue)
 
 
 @implements(*present(stats, "chatterjeexi"))
@@ -188,7 +189,7 @@ def somersd(x, y=None, alternative="two-sided"):
     samples = (np.asarray(x),) if y is None else (np.asarray(x), np.asarray(y))
     given = {"alternative": alternative}
     found = FOUND("somersd", tuple(stop_gradient(a) for a in samples), given, np.zeros(()))
-    return TestResult(found[0], found[1])
+    return Finding(found[0], found[1])
 
 
 class MedianTestResult(NamedTuple):

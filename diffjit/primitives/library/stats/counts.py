@@ -13,8 +13,8 @@ import numpy as np
 from scipy import special, stats
 
 from diffjit.primitives.library.axes import as_float, one_axis, places
-from diffjit.primitives.library.stats.samples import sample, trimmed
-from diffjit.primitives.library.stats.tests import pearsonr, snedecor, student, tested
+from diffjit.primitives.library.stats.samples import restored, sample, trimmed
+from diffjit.primitives.library.stats.tests import Finding, pearsonr, snedecor, student, tested
 from diffjit.primitives.registry import implements
 
 # Counts ---------------------------------------------------------------------------------------------------------------
@@ -279,7 +279,8 @@ def alexandergovern(*samples, nan_policy="propagate", axis=0, keepdims=False):
         over = (4 * c2**3 + 33 * c2**2 + 240 * c2 + 855) / (10 * b**2 + 8 * b * c2**2 + 1000 * b)
         z = 1.0 + (c2 + 3) / b - over
         found = found + c2 * z**2
-    return tested(found, special.gammaincc(0.5 * (len(samples) - 1), 0.5 * found), axis, keepdims, samples[0])
+    chance = special.gammaincc(0.5 * (len(samples) - 1), 0.5 * found)
+    return Finding(restored(found, axis, keepdims, samples[0]), restored(chance, axis, keepdims, samples[0]))
 
 
 @implements(stats.pointbiserialr)

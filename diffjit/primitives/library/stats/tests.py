@@ -9,6 +9,7 @@ A probability is an incomplete beta or gamma function of the statistic, and is d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,14 @@ from diffjit.primitives.registry import implements
 
 class TestResult(NamedTuple):
     """A statistic and its probability."""
+
+    statistic: Any
+    pvalue: Any
+
+
+@dataclass
+class Finding:
+    """A statistic and its probability, of tests whose results SciPy does not make tuples."""
 
     statistic: Any
     pvalue: Any
