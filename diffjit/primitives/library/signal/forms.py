@@ -139,10 +139,22 @@ def sos2tf(sos):
     return b, a
 
 
+def parts_of(system):
+    """What a system consists of in its form: the tuple itself, or what an object holds."""
+    if isinstance(system, scipy.signal.TransferFunction):
+        return system.num, system.den
+    if isinstance(system, scipy.signal.StateSpace):
+        return system.A, system.B, system.C, system.D
+    if not isinstance(system, (tuple, list)):
+        raise NotImplementedError("scipy.signal with this object: pass a tuple, as (num, den) or (A, B, C, D)")
+    return system
+
+
 def states(system):
     """The matrices of states of a system in one of its forms."""
-    if not isinstance(system, (tuple, list)):
-        raise NotImplementedError("scipy.signal with objects of systems: pass a tuple, as (num, den) or (A, B, C, D)")
+    if isinstance(system, scipy.signal.dlti):
+        raise AttributeError("this function is for continuous-time systems")  # noqa: TRY004 - as SciPy
+    system = parts_of(system)
     if len(system) == 2:
         return tf2ss(system[0], system[1])
     if len(system) == 3:
@@ -155,7 +167,9 @@ def states(system):
 @implements(scipy.signal.cont2discrete)
 def cont2discrete(system, dt, method="zoh", alpha=None):
     """A system in steps of time from one in time."""
-    if isinstance(system, (tuple, list)) and len(system) == 3:
+    if not isinstance(system, (tuple, list)):
+        raise NotImplementedError("scipy.signal.cont2discrete of an object: pass a tuple, as (num, den)")
+    if len(system) == 3:
         raise NotImplementedError("scipy.signal.cont2discrete of zeros and poles: pass (num, den) by zpk2tf")
     a, b, c, d = states(system)
     if method in ("bilinear", "tustin"):
