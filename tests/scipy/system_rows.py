@@ -57,7 +57,7 @@ def apart(n: int) -> np.ndarray:
 H, G = apart(24), rng.uniform(1.0, 3.0, 9)
 V, W = apart(7), apart(7)
 M = apart(24).reshape(8, 3)
-P = rng.uniform(0.02, 0.9, 7)
+P, FEW = rng.uniform(0.02, 0.9, 7), np.array([0.001, 0.004, 0.01, 0.03, 0.2, 0.012, 0.05])
 
 row("within limits", lambda a: (stats.tmean(a, (-1, 1)), stats.tvar(a, (-1.0, None)), stats.tstd(a),
     stats.tsem(a, (None, 0.9), (True, False)), stats.tmin(a, -0.5), stats.tmax(a, 0.65, axis=None)), H,
@@ -97,7 +97,7 @@ row("expected_freq", stats.contingency.expected_freq, np.abs(M), of=stats.contin
 for method in ("fisher", "pearson", "mudholkar_george", "tippett", "stouffer"):
     row(f"combine_pvalues {method}", lambda p, method=method: tuple(stats.combine_pvalues(p, method)), P,
         of=stats.combine_pvalues)  # fmt: skip
-row("false_discovery_control", lambda p: stats.false_discovery_control(p, method="by"), np.array([0.001, 0.004, 0.01, 0.03, 0.2, 0.012, 0.05]),
+row("false_discovery_control", lambda p: stats.false_discovery_control(p, method="by"), FEW,
     of=stats.false_discovery_control)  # fmt: skip
 row("percentileofscore", lambda a: a * stats.percentileofscore(a, [0.1, -0.3], "mean")[1], V,
     of=stats.percentileofscore)  # fmt: skip
