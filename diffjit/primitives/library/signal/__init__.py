@@ -1,5 +1,15 @@
-"""`scipy.signal` as programs: filters, convolutions, spectra and peaks; designs are constants."""
+"""`scipy.signal` as programs: filters, convolutions, spectra, peaks, linear systems; designs are constants."""
 
-from diffjit.primitives.library.signal import convolutions, designs, filters, peaks, rates, smoothing, spectra
+from diffjit.primitives.library.signal import (
+    convolutions,
+    designs,
+    filters,
+    forms,
+    peaks,
+    rates,
+    responses,
+    smoothing,
+    spectra,
+)
 
-__all__ = ["convolutions", "designs", "filters", "peaks", "rates", "smoothing", "spectra"]
+__all__ = ["convolutions", "designs", "filters", "forms", "peaks", "rates", "responses", "smoothing", "spectra"]

@@ -29,7 +29,7 @@ class DescribeResult(NamedTuple):
 def sample(a, axis, nan_policy="propagate"):
     """A sample along its first axis, which several axes become; of one alone, what is not a number may be left out."""
     a = as_float(np.asarray(a))
-    if axis is None:
+    if axis is None or a.ndim == 0:
         x = np.ravel(a)
     elif isinstance(axis, (tuple, list)):
         x = merged_first(a, all_axes(axis, a.ndim))

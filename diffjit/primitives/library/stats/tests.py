@@ -9,6 +9,7 @@ A probability is an incomplete beta or gamma function of the statistic, and is d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,14 @@ from diffjit.primitives.registry import implements
 
 class TestResult(NamedTuple):
     """A statistic and its probability."""
+
+    statistic: Any
+    pvalue: Any
+
+
+@dataclass
+class Finding:
+    """A statistic and its probability, of tests whose results SciPy does not make tuples."""
 
     statistic: Any
     pvalue: Any
@@ -57,6 +66,11 @@ def student(t, free, alternative):
     return by_side(special.betainc(0.5 * free, 0.5, free / (free + t * t)), t, alternative)
 
 
+def snedecor(f, between, within):
+    """The probability of a larger quotient of variances."""
+    return special.betainc(0.5 * within, 0.5 * between, within / (within + between * f))
+
+
 def normal(z, alternative):
     """The probability of a statistic of the normal distribution."""
     return by_side(special.erfc(np.abs(z) / np.sqrt(2.0)), z, alternative)
@@ -88,16 +102,36 @@ def ttest_ind(
     if trim != 0 or method is not None:
         raise NotImplementedError("scipy.stats.ttest_ind with trim or method: leave them out")
     x, y = sample(a, axis, nan_policy), sample(b, axis, nan_policy)
-    n, m = x.shape[0], y.shape[0]
     v, w = np.var(x, axis=0, ddof=1), np.var(y, axis=0, ddof=1)
-    if equal_var:
+    t, chance = apart(
+        np.mean(x, axis=0), v, x.shape[0], np.mean(y, axis=0), w, y.shape[0], equal_var, alternative
+    )  # fmt: skip
+    return tested(t, chance, axis, keepdims, a)
+
+
+def apart(a, v, n, b, w, m, equal_var, alternative):
+    """How far means are apart, by variances and sizes of samples, and how likely that is by chance."""
+    if equal_var:  # one element has no variance, and adds nothing to that of both
+        v, w = np.where(np.equal(n, 1), 0.0, v), np.where(np.equal(m, 1), 0.0, w)
         free = n + m - 2.0
         spread = np.sqrt(((n - 1) * v + (m - 1) * w) / free * (1.0 / n + 1.0 / m))
     else:
         free = (v / n + w / m) ** 2 / ((v / n) ** 2 / (n - 1) + (w / m) ** 2 / (m - 1))
         spread = np.sqrt(v / n + w / m)
-    t = (np.mean(x, axis=0) - np.mean(y, axis=0)) / spread
-    return tested(t, student(t, free, alternative), axis, keepdims, a)
+    t = (a - b) / spread
+    return t, student(t, free, alternative)
+
+
+@implements(stats.ttest_ind_from_stats)
+def ttest_ind_from_stats(mean1, std1, nobs1, mean2, std2, nobs2, equal_var=True, alternative="two-sided"):
+    """Whether two samples have one mean, by their means and standard deviations."""
+    # A number alone does not make the others float64, an array does.
+    a, v, n, b, w, m = (
+        1.0 * part if isinstance(part, (int, float)) else as_float(np.asarray(part))
+        for part in (mean1, std1, nobs1, mean2, std2, nobs2)
+    )  # fmt: skip
+    t, chance = apart(a, v**2, n, b, w**2, m, equal_var, alternative)
+    return TestResult(np.asarray(t)[()], np.asarray(chance)[()])
 
 
 @implements(stats.f_oneway)
@@ -111,23 +145,7 @@ def f_oneway(*samples, axis=0, equal_var=True, nan_policy="propagate", keepdims=
     between = sum(x.shape[0] * (np.mean(x, axis=0) - middle) ** 2 for x in xs) / (k - 1.0)
     within = sum(np.sum((x - np.mean(x, axis=0)) ** 2, axis=0) for x in xs) / (n - 1.0 * k)
     f = between / within
-    free = n - 1.0 * k
-    chance = special.betainc(0.5 * free, 0.5 * (k - 1.0), free / (free + (k - 1.0) * f))
-    return tested(f, chance, axis, keepdims, samples[0])
-
-
-@implements(stats.chisquare)
-def chisquare(f_obs, f_exp=None, ddof=0, axis=0, *, sum_check=True):
-    """Whether counts are those that are expected."""
-    seen = sample(f_obs, axis)
-    wanted = np.mean(seen, axis=0) + 0.0 * seen if f_exp is None else sample(f_exp, axis)
-    if sum_check and f_exp is not None:
-        one, other = np.sum(seen, axis=0), np.sum(wanted, axis=0)
-        if np.any(np.abs(one - other) > 1.4901161193847656e-08 * np.minimum(np.abs(one), np.abs(other))):
-            raise ValueError("For each axis slice, the sum of the observed frequencies must agree with the sum of the "
-                             "expected frequencies")  # fmt: skip
-    chi = np.sum((seen - wanted) ** 2 / wanted, axis=0)
-    return TestResult(chi, special.gammaincc(0.5 * (seen.shape[0] - 1.0 - ddof), 0.5 * chi))
+    return tested(f, snedecor(f, k - 1.0, n - 1.0 * k), axis, keepdims, samples[0])
 
 
 def leaning(x):
