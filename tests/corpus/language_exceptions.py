@@ -465,3 +465,29 @@ def a_generator_that_raises_behind_its_block(x):
             total = total - v
         total = total + 0.1 * v
     return total * total
+
+
+@program(args=lambda: (np.array([0.3, 0.9, -0.4, 0.8]), 0.7), wrt=("x", "a"), tags=("language",))
+def generator_left_within_try(x, a):
+    """A loop leaves a generator within its `try`, where reading an item could also have raised: `finally` runs."""
+    log = []
+
+    def running():
+        total = 0.0
+        try:
+            for v in x:
+                total += v * a
+                yield total
+        finally:
+            log.append(total * a)
+
+    def first_above(bound):
+        for k, v in enumerate(running()):
+            if v > bound:
+                return v * (k + 1)
+        return a
+
+    for v in running():
+        if v > 0.5:
+            break
+    return first_above(0.1) + first_above(9.0) * v + sum(running()) + sum((k + 1) * v for k, v in enumerate(log))

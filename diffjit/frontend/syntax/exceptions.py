@@ -147,10 +147,11 @@ class Exceptions(Mixin):
             raise Abandon
         if self.memo is None:
             return
-        raised = tuple(k for k in self.flags_in(self.cells) if k[1] == "raise")
+        jumps = self.flags_in(self.cells)  # a loop over a generator also leaves the generator's `try` by its `break`
+        raised = tuple(k for k in jumps if k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
-            certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
+            certain = {raised[0]: Static(True)} if len(jumps) == 1 else {}
             raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
 
     def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
