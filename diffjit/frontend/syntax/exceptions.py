@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import gast
 
@@ -40,6 +41,23 @@ class Abandon(Exception):
     """The rest of a statement is never reached."""
 
 
+class Closing(NamedTuple):
+    """A `finally` or `__exit__` of a generator, passed by what is raised where the generator's items go to."""
+
+    uid: Any
+    around: int  # the number of handlers around the generator
+
+
+def passes(at: Any, uid: Any) -> bool:
+    """Whether a jump to this handler comes to a certain `finally` or `__exit__`, also one that closes its generator."""
+    return at == uid or (isinstance(at, Closing) and passes(at.uid, uid))
+
+
+def _closings(uid: Any) -> tuple[int, ...]:
+    """The handlers around each generator that is closed, the innermost first."""
+    return (*_closings(uid.uid), uid.around) if isinstance(uid, Closing) else ()
+
+
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
@@ -52,6 +70,10 @@ _CERTAIN = frozenset(
 
 class Exceptions(Mixin):
     """Mixin of the interpreter: exceptions."""
+
+    handler_frames: dict[Any, frozenset[int]]  # the frames around each `try`
+    passed: set[Any]  # the handlers that run on the way out of what they stand around
+    managing: set[int]  # generators of `contextmanager`: what is raised in the body of a `with` is raised in them
 
     # Actions that may stop half-way
 
@@ -180,6 +202,7 @@ class Exceptions(Mixin):
 
     def remembered(self, action: Callable[[], Any]) -> Any:
         """A call that was made already is not made again when its statement is resumed."""
+        assert self.memo is not None
         key = self.next_step()
         if key not in self.memo:
             result = action()
@@ -348,10 +371,39 @@ class Exceptions(Mixin):
         else:
             self._try_except(node)
 
-    def enter_try(self, uid: Any, catches: tuple[type, ...]) -> None:
-        """From here on, what raises these exceptions jumps to a handler."""
+    def enter_try(self, uid: Any, catches: tuple[type, ...], *, passed: bool = False) -> None:
+        """From here on, what raises these exceptions jumps to a handler, which `passed` ones pass on their way out."""
         self.handlers.append((uid, catches))
         self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
+        if passed:
+            self.passed.add(uid)
+
+    @contextmanager
+    def beyond_yield(self, around: int) -> Iterator[None]:
+        """Where a generator yields: what is raised outside closes it, so that it passes its `finally`, and no `except`.
+
+        The first `around` handlers are those around the generator.
+        """
+        handlers, memo = self.handlers, self.memo
+        self.handlers = handlers[:around]
+        for uid, catches in handlers[around:]:
+            if uid in self.passed:
+                closing = Closing(uid, around)
+                self.handler_frames[closing] = self.handler_frames[uid]
+                self.passed.add(closing)
+                self.handlers.append((closing, catches))
+        self.memo = memo if self.handlers else None
+        try:
+            yield
+        finally:
+            self.handlers, self.memo = handlers, memo
+
+    def throw_again(self, uid: Any, exception: av.Ref, node: gast.AST | None = None) -> None:
+        """Raise what has passed a handler: of what closes a generator, the generator sees nothing else."""
+        with ExitStack() as stack:
+            for around in _closings(uid):
+                stack.enter_context(self.beyond_yield(around))
+            self.throw(exception, node, again=True)
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
@@ -402,7 +454,7 @@ class Exceptions(Mixin):
             what = f"`{type(jump).__name__.lower()}` in a `finally` block"
             raise self.unsupported("DJ124", what, jump, "leave the loop after the `try` statement")
         uid = next(self._uids)
-        self.enter_try(uid, (BaseException,))
+        self.enter_try(uid, (BaseException,), passed=True)
         try:
             with self.awaiting():
                 if node.handlers:
@@ -417,13 +469,13 @@ class Exceptions(Mixin):
         self.exec_block(node.finalbody)
         if self.jumped():
             return
-        raised = {k: f for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
+        raised = {k: f for k, f in jumps.items() if k[1] == "raise" and passes(k[2], uid)}
         exceptions = {k: self.caught(k) for k in raised}
 
         def go_on() -> None:
             self.cells.update({k: f for k, f in jumps.items() if k not in raised})
             for key, flag in raised.items():
-                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node, again=True))
+                self.when(self.flag_value(flag), partial(self.throw_again, key[2], exceptions[key], node))
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
