@@ -36,6 +36,11 @@ def texts(x):
         math.sqrt(float(-x[0]))
     except ValueError as error:
         print("math:", error)
+    for pick in (min, max):
+        try:
+            pick([v for v in x if v > 9.0])
+        except ValueError as error:
+            print("none:", error)
     name = "high" if x[0] > 1.0 else f"low {x[0]}"
     print(f"<{name}>", name)
     return x[0]
