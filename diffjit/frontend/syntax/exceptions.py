@@ -58,6 +58,8 @@ def _closings(uid: Any) -> tuple[int, ...]:
     return (*_closings(uid.uid), uid.around) if isinstance(uid, Closing) else ()
 
 
+_OF_EACH = ("args", "__cause__", "__context__")  # attributes of each exception
+
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
@@ -275,7 +277,14 @@ class Exceptions(Mixin):
             parts = self.repr_parts if issubclass(held.cls, KeyError) else self.text_parts
             return self.text([p for a in args for p in parts(a)])
 
-        return self.over_texts(list(held.fields["args"].items), text)
+        return self._over_args(held, lambda args: self.over_texts(args, text))
+
+    def _over_args(self, exception: av.ObjC, use: Callable[[list[Any]], Any]) -> Any:
+        """Use what an exception holds: one of several tuples, where it was raised in several places."""
+        args = exception.fields["args"]
+        if isinstance(args, av.Sum):
+            return self.each(args, lambda variant: use(list(variant.items)))
+        return use(list(args.items))
 
     def exception_attribute(self, exception: av.Ref, name: str) -> Any:
         """An attribute that Python sets on each exception."""
@@ -285,8 +294,7 @@ class Exceptions(Mixin):
         if name == "with_traceback":
             return av.Bound(exception, Static(BaseException.with_traceback))
         if name == "value" and issubclass(held.cls, StopIteration):
-            args = held.fields["args"].items
-            return args[0] if args else NONE
+            return self._over_args(held, lambda args: args[0] if args else NONE)
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
@@ -299,11 +307,15 @@ class Exceptions(Mixin):
             self.start_exception(exception, handler, again=again)
             return
         with nullcontext() if node is None else self.at(node):
-            fields = dict(self.contents(exception).fields)
-            args = list(fields.pop("args").items)
-            own = {name: value for name, value in fields.items() if name not in ("__cause__", "__context__")}
-            leave = lambda held: self._leave(cls, held[: len(args)], dict(zip(own, held[len(args) :], strict=True)))  # noqa: E731
-            self.over_texts([*args, *own.values()], leave)
+            held = self.contents(exception)
+            own = {name: value for name, value in held.fields.items() if name not in _OF_EACH}
+
+            def leave(args: list[Any]) -> None:
+                count = len(args)
+                parted = lambda all_: self._leave(cls, all_[:count], dict(zip(own, all_[count:], strict=True)))  # noqa: E731
+                self.over_texts([*args, *own.values()], parted)
+
+            self._over_args(held, leave)
         self.dead = True
 
     def _leave(self, cls: type, args: list[Any], fields: dict[str, Any]) -> None:
