@@ -253,10 +253,11 @@ def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:
     constant = [const_of(v) for v in op.inputs]
     if op.kind in ("divide", "remainder", "floor_divide") and constant[1]:
         return False
-    if op.kind in _SINGULAR_AT_ZERO and least(op.inputs[_SINGULAR_AT_ZERO[op.kind]]) > _TINY:
+    at_zero = op.inputs[_SINGULAR_AT_ZERO[op.kind]] if op.kind in _SINGULAR_AT_ZERO else None
+    if at_zero is not None and isinstance(at_zero.type, Scalar) and least(at_zero) > _TINY:
         return False
     if op.kind == "power" and isinstance(constant[1], (int, float, np.floating, np.integer)) and k == 0:
-        return not (constant[1] >= 1 or constant[1] == 0)
+        return not (constant[1] == 0 or (constant[1] >= 1 and (not constant[1] % 1 or least(op.inputs[0]) >= 0)))
     return True
 
 
@@ -268,7 +269,7 @@ _DEPTH = 8
 def least(v: Value, depth: int = _DEPTH) -> float:
     """A number that a real number is never below, if it is one: 1 + x**2 is never 0. Without more to say, -inf."""
     op = v.op
-    if op is None or depth == 0 or not isinstance(v.type, Scalar) or v.type.dtype.kind not in "biuf":
+    if op is None or depth == 0 or not isinstance(v.type, Scalar | Array) or v.type.dtype.kind not in "biuf":
         return -math.inf
     if op.kind == "const":
         return float(op.attrs["value"]) if math.isfinite(op.attrs["value"]) else -math.inf
@@ -279,6 +280,10 @@ def least(v: Value, depth: int = _DEPTH) -> float:
     if op.kind == "power":
         exponent = const_of(op.inputs[1])
         return 0.0 if isinstance(exponent, int) and exponent % 2 == 0 and exponent > 0 else -math.inf
+    if op.kind == "sum":
+        return 0.0 if least(op.inputs[0], depth - 1) >= 0 else -math.inf
+    if op.kind == "matmul" and op.inputs[0] is op.inputs[1] and isinstance(v.type, Scalar):
+        return 0.0
     if op.kind not in ("add", "multiply", "divide", "sqrt", "maximum", "cast"):
         return -math.inf
     bounds = [least(x, depth - 1) for x in op.inputs]
@@ -341,11 +346,16 @@ def _singular_itself(v: Value) -> bool:
     if op is None or not op.row.by_element:
         return False
     entry = ELEMENTWISE[op.kind]
+    if op.kind == "sqrt":
+        return least(op.inputs[0]) < 0
     if not entry.guarded or entry.finite or entry.overflows:
         return False
     constant = const_of(op.inputs[-1])
-    number = isinstance(constant, (int, float, np.floating, np.integer))
-    return not (op.kind in ("divide", "power", "float_power") and number and constant > 0)
+    if not (isinstance(constant, (int, float, np.floating, np.integer)) and constant > 0):
+        return True
+    if op.kind in ("power", "float_power") and constant % 1:
+        return least(op.inputs[0]) < 0
+    return op.kind not in ("divide", "power", "float_power")
 
 
 def _scaled(

@@ -465,3 +465,119 @@ def a_generator_that_raises_behind_its_block(x):
             total = total - v
         total = total + 0.1 * v
     return total * total
+
+
+@program(args=lambda: (np.array([0.3, 0.9, -0.4, 0.8]), 0.7), wrt=("x", "a"), tags=("language",))
+def generator_left_within_try(x, a):
+    """A loop leaves a generator within its `try`, where reading an item could also have raised: `finally` runs."""
+    log = []
+
+    def running():
+        total = 0.0
+        try:
+            for v in x:
+                total += v * a
+                yield total
+        finally:
+            log.append(total * a)
+
+    def first_above(bound):
+        for k, v in enumerate(running()):
+            if v > bound:
+                return v * (k + 1)
+        return a
+
+    for v in running():
+        if v > 0.5:
+            break
+    return first_above(0.1) + first_above(9.0) * v + sum(running()) + sum((k + 1) * v for k, v in enumerate(log))
+
+
+@program(args=lambda: (np.array([0.3, 0.9, -0.4, 0.8]), 0.7), wrt=("x", "a"), tags=("language",))
+def generators_that_are_closed(x, a):
+    """What a loop's body raises does not reach an `except` of the generator that it goes through; `finally` runs."""
+    log = []
+
+    def inner():
+        try:
+            for v in x:
+                try:
+                    if v < 0.0:
+                        raise ArithmeticError
+                    yield v * a
+                except ArithmeticError:
+                    log.append(10.0 * v)
+                finally:
+                    log.append(v)
+        except ValueError:
+            log.append(100.0)
+        finally:
+            log.append(a)
+
+    def outer():
+        try:
+            yield from inner()
+        except (ValueError, ArithmeticError):
+            log.append(1000.0)
+        finally:
+            log.append(a * a)
+
+    total = 0.0
+    for limit in (0.25, 0.6, 9.0):
+        try:
+            for v in outer():
+                total += v
+                if v > limit:
+                    raise ValueError
+                if total > 2.0:
+                    raise ArithmeticError
+        except ValueError:
+            total += 3.0 * a
+        except ArithmeticError:
+            total *= a
+    return total + sum((k + 1) * v for k, v in enumerate(log))
+
+
+@program(args=lambda: (np.array([0.3, 0.9, -0.4, 0.8]), 0.7), wrt=("x", "a"), tags=("language",))
+def managers_in_closed_generators(x, a):
+    """A manager around a `yield` is left where a loop's body raises, and does not swallow what the loop raises."""
+    log = []
+
+    class Swallow:
+        def __enter__(self):
+            return a
+
+        def __exit__(self, kind, value, traceback):
+            log.append(a * a)
+            return kind is ValueError
+
+    @contextlib.contextmanager
+    def scaled(k):
+        try:
+            yield k * a
+        except ValueError:
+            log.append(k)
+        finally:
+            log.append(1.0)
+
+    def items():
+        with scaled(3.0) as factor:
+            for v in x:
+                with Swallow() as other:
+                    yield v * factor * other
+
+    total = 0.0
+    for limit in (0.5, 9.0):
+        try:
+            for v in items():
+                total += v
+                if v > limit:
+                    raise ValueError
+        except ValueError:
+            total += a
+    for v in x:
+        with scaled(v) as w:
+            if v < 0.0:
+                raise ValueError
+            total += w
+    return total + sum((k + 1) * v for k, v in enumerate(log))

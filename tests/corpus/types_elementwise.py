@@ -105,3 +105,13 @@ def elementwise_functions_on_scalars(a, b):
     if np.greater(s, a):
         s += np.square(s) * a**b
     return np.log1p(s) + np.float64(a) ** 2 + np.logaddexp(a, b).item()
+
+
+@program(args=lambda: (np.array([0.8, -0.6, 1.4, -0.2]), 0.7, 1.3), wrt=("x", "a", "b"), tags=("types",))
+def roots_of_what_is_not_taken(x, a, b):
+    """`where` and NaN-functions leave out roots and powers of negative numbers, and what these are multiplied by."""
+    with np.errstate(invalid="ignore"):
+        growth = np.where(x > 0.0, b * np.sqrt(x), np.sqrt(-x) * a)
+        power = np.where(x > 0.0, a * x**1.5, 0.1 * b)
+        kept = np.nansum(np.sqrt(x) * a) + np.nanmax(b / np.sqrt(-x))
+    return np.sum(growth * growth * growth) + np.sum(power) * a + kept

@@ -36,6 +36,11 @@ def texts(x):
         math.sqrt(float(-x[0]))
     except ValueError as error:
         print("math:", error)
+    for pick in (min, max):
+        try:
+            pick([v for v in x if v > 9.0])
+        except ValueError as error:
+            print("none:", error)
     name = "high" if x[0] > 1.0 else f"low {x[0]}"
     print(f"<{name}>", name)
     return x[0]
@@ -69,6 +74,41 @@ def test_uncaught_as_in_python(function):
     for call in (function, lambda *args: run(function, *args)):
         with pytest.raises(ValueError):
             call(X, 1)
+
+
+def ways_to_fail(x, where, how, log):
+    """An exception of one class that is raised with and without words, passes a `finally`, and is raised again."""
+    try:
+        try:
+            if x[where] > 1.0:
+                raise KeyError
+            if x[where] > 0.5:
+                raise KeyError("large", x[where])
+        finally:
+            log[0] += x[0]
+    except KeyError as error:
+        log[1] += len(error.args)
+        if how == "again":
+            raise
+        if how == "words":
+            raise RuntimeError(f"found {error}") from error
+        if error.args:
+            return x[0] * error.args[1] + len(error.args[0])
+    return x[where]
+
+
+@pytest.mark.parametrize("how", ["again", "words", "caught"])
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_exceptions_with_and_without_words(where, how):
+    found = []
+    for call in (ways_to_fail, lambda *args: run(ways_to_fail, *args)):
+        log = np.zeros(2)
+        try:
+            outcome = call(X, where, how, log)
+        except (KeyError, RuntimeError) as error:
+            outcome = type(error), str(error), error.args
+        found.append((outcome, list(log)))
+    assert found[0] == found[1]
 
 
 def power(n, m):

@@ -287,7 +287,7 @@ class BuiltinCalls(Mixin):
             self.list_extend(items, args[-1].parts[0])
             args = (items,)
         iterable = av.Tup(args) if len(args) > 1 else self.unordered(args[0])  # pyright: ignore[reportGeneralTypeIssues]
-        message = f"{'max' if kind == 'greater' else 'min'}() arg is an empty sequence"
+        message = _of_nothing(max if kind == "greater" else min)
         plain = is_none(key)
 
         def keyed(x: Any) -> av.Tup:  # the key of each item is computed once
@@ -616,3 +616,11 @@ def _first(item: Any) -> Any:
     """What a tuple begins with, where that is known; else None."""
     first = item.items[0] if isinstance(item, av.Tup) and item.items else None
     return first.obj if isinstance(first, Static) and isinstance(first.obj, str | int | float) else None
+
+
+def _of_nothing(function: Any) -> str:
+    """What Python says of the largest or smallest of no items: its versions differ."""
+    try:
+        return function(())
+    except ValueError as error:
+        return str(error)

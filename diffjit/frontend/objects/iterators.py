@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -221,13 +222,14 @@ class Iterators(Mixin):
 
     def _generated(self, iterable: av.Iter, body: Body, node: Any) -> None:
         """Generator functions and expressions: `body` runs in the consumer's frame."""
-        consumer = self.frames[-1]
+        consumer, around = self.frames[-1], len(self.handlers)
 
         def on_yield(value: Any) -> None:
             inner = self.frames
             self.frames = [*inner, consumer]
             try:
-                body(value)
+                with nullcontext() if iterable.serial in self.managing else self.beyond_yield(around):
+                    body(value)
             finally:
                 self.frames = inner
 

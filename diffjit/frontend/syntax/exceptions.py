@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import gast
 
@@ -40,6 +41,25 @@ class Abandon(Exception):
     """The rest of a statement is never reached."""
 
 
+class Closing(NamedTuple):
+    """A `finally` or `__exit__` of a generator, passed by what is raised where the generator's items go to."""
+
+    uid: Any
+    around: int  # the number of handlers around the generator
+
+
+def passes(at: Any, uid: Any) -> bool:
+    """Whether a jump to this handler comes to a certain `finally` or `__exit__`, also one that closes its generator."""
+    return at == uid or (isinstance(at, Closing) and passes(at.uid, uid))
+
+
+def _closings(uid: Any) -> tuple[int, ...]:
+    """The handlers around each generator that is closed, the innermost first."""
+    return (*_closings(uid.uid), uid.around) if isinstance(uid, Closing) else ()
+
+
+_OF_EACH = ("args", "__cause__", "__context__")  # attributes of each exception
+
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 # Errors of what is no number, or cannot be indexed, iterated over or unpacked: None, and numbers for containers.
@@ -52,6 +72,10 @@ _CERTAIN = frozenset(
 
 class Exceptions(Mixin):
     """Mixin of the interpreter: exceptions."""
+
+    handler_frames: dict[Any, frozenset[int]]  # the frames around each `try`
+    passed: set[Any]  # the handlers that run on the way out of what they stand around
+    managing: set[int]  # generators of `contextmanager`: what is raised in the body of a `with` is raised in them
 
     # Actions that may stop half-way
 
@@ -147,10 +171,11 @@ class Exceptions(Mixin):
             raise Abandon
         if self.memo is None:
             return
-        raised = tuple(k for k in self.flags_in(self.cells) if k[1] == "raise")
+        jumps = self.flags_in(self.cells)  # a loop over a generator also leaves the generator's `try` by its `break`
+        raised = tuple(k for k in jumps if k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
-            certain = {raised[0]: Static(True)} if len(raised) == 1 else {}
+            certain = {raised[0]: Static(True)} if len(jumps) == 1 else {}
             raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
 
     def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
@@ -179,6 +204,7 @@ class Exceptions(Mixin):
 
     def remembered(self, action: Callable[[], Any]) -> Any:
         """A call that was made already is not made again when its statement is resumed."""
+        assert self.memo is not None
         key = self.next_step()
         if key not in self.memo:
             result = action()
@@ -251,7 +277,14 @@ class Exceptions(Mixin):
             parts = self.repr_parts if issubclass(held.cls, KeyError) else self.text_parts
             return self.text([p for a in args for p in parts(a)])
 
-        return self.over_texts(list(held.fields["args"].items), text)
+        return self._over_args(held, lambda args: self.over_texts(args, text))
+
+    def _over_args(self, exception: av.ObjC, use: Callable[[list[Any]], Any]) -> Any:
+        """Use what an exception holds: one of several tuples, where it was raised in several places."""
+        args = exception.fields["args"]
+        if isinstance(args, av.Sum):
+            return self.each(args, lambda variant: use(list(variant.items)))
+        return use(list(args.items))
 
     def exception_attribute(self, exception: av.Ref, name: str) -> Any:
         """An attribute that Python sets on each exception."""
@@ -261,8 +294,7 @@ class Exceptions(Mixin):
         if name == "with_traceback":
             return av.Bound(exception, Static(BaseException.with_traceback))
         if name == "value" and issubclass(held.cls, StopIteration):
-            args = held.fields["args"].items
-            return args[0] if args else NONE
+            return self._over_args(held, lambda args: args[0] if args else NONE)
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
@@ -275,11 +307,15 @@ class Exceptions(Mixin):
             self.start_exception(exception, handler, again=again)
             return
         with nullcontext() if node is None else self.at(node):
-            fields = dict(self.contents(exception).fields)
-            args = list(fields.pop("args").items)
-            own = {name: value for name, value in fields.items() if name not in ("__cause__", "__context__")}
-            leave = lambda held: self._leave(cls, held[: len(args)], dict(zip(own, held[len(args) :], strict=True)))  # noqa: E731
-            self.over_texts([*args, *own.values()], leave)
+            held = self.contents(exception)
+            own = {name: value for name, value in held.fields.items() if name not in _OF_EACH}
+
+            def leave(args: list[Any]) -> None:
+                count = len(args)
+                parted = lambda all_: self._leave(cls, all_[:count], dict(zip(own, all_[count:], strict=True)))  # noqa: E731
+                self.over_texts([*args, *own.values()], parted)
+
+            self._over_args(held, leave)
         self.dead = True
 
     def _leave(self, cls: type, args: list[Any], fields: dict[str, Any]) -> None:
@@ -347,10 +383,39 @@ class Exceptions(Mixin):
         else:
             self._try_except(node)
 
-    def enter_try(self, uid: Any, catches: tuple[type, ...]) -> None:
-        """From here on, what raises these exceptions jumps to a handler."""
+    def enter_try(self, uid: Any, catches: tuple[type, ...], *, passed: bool = False) -> None:
+        """From here on, what raises these exceptions jumps to a handler, which `passed` ones pass on their way out."""
         self.handlers.append((uid, catches))
         self.handler_frames[uid] = frozenset(f.uid for f in self.frames)
+        if passed:
+            self.passed.add(uid)
+
+    @contextmanager
+    def beyond_yield(self, around: int) -> Iterator[None]:
+        """Where a generator yields: what is raised outside closes it, so that it passes its `finally`, and no `except`.
+
+        The first `around` handlers are those around the generator.
+        """
+        handlers, memo = self.handlers, self.memo
+        self.handlers = handlers[:around]
+        for uid, catches in handlers[around:]:
+            if uid in self.passed:
+                closing = Closing(uid, around)
+                self.handler_frames[closing] = self.handler_frames[uid]
+                self.passed.add(closing)
+                self.handlers.append((closing, catches))
+        self.memo = memo if self.handlers else None
+        try:
+            yield
+        finally:
+            self.handlers, self.memo = handlers, memo
+
+    def throw_again(self, uid: Any, exception: av.Ref, node: gast.AST | None = None) -> None:
+        """Raise what has passed a handler: of what closes a generator, the generator sees nothing else."""
+        with ExitStack() as stack:
+            for around in _closings(uid):
+                stack.enter_context(self.beyond_yield(around))
+            self.throw(exception, node, again=True)
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
@@ -401,7 +466,7 @@ class Exceptions(Mixin):
             what = f"`{type(jump).__name__.lower()}` in a `finally` block"
             raise self.unsupported("DJ124", what, jump, "leave the loop after the `try` statement")
         uid = next(self._uids)
-        self.enter_try(uid, (BaseException,))
+        self.enter_try(uid, (BaseException,), passed=True)
         try:
             with self.awaiting():
                 if node.handlers:
@@ -416,13 +481,13 @@ class Exceptions(Mixin):
         self.exec_block(node.finalbody)
         if self.jumped():
             return
-        raised = {k: f for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
+        raised = {k: f for k, f in jumps.items() if k[1] == "raise" and passes(k[2], uid)}
         exceptions = {k: self.caught(k) for k in raised}
 
         def go_on() -> None:
             self.cells.update({k: f for k, f in jumps.items() if k not in raised})
             for key, flag in raised.items():
-                self.when(self.flag_value(flag), lambda e=exceptions[key]: self.throw(e, node, again=True))
+                self.when(self.flag_value(flag), partial(self.throw_again, key[2], exceptions[key], node))
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 

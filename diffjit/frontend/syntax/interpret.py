@@ -124,7 +124,7 @@ class Interpreter(
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
         self.awaited: list[frozenset[int]] = []  # the frames around each `finally` and `__exit__` that is still to run
-        self.handler_frames: dict[Any, frozenset[int]] = {}  # the frames around each `try`
+        self.handler_frames, self.passed, self.managing = {}, set(), set()
         self.memos: dict[int, dict[Any, Any]] = {}  # of deep copies, by the dicts that stand for them
         self.described: dict[type, dict[str, Any]] = {}  # the descriptors of their own that classes have
         self.accesses: dict[tuple[type, str], Any] = {}  # `__setattr__` and its kin, of classes that have their own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import gast
 from diffjit.errors import NoRule
 from diffjit.frontend.entry.subset import harmless_contexts, own_nodes
 from diffjit.frontend.numpy.warned import Record
+from diffjit.frontend.syntax.exceptions import passes
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.loops import Loop, whole
@@ -94,6 +96,7 @@ class Managers(Mixin):
             for key in jumps:
                 self.cells.pop(key, None)
 
+        self.managing.add(generator.serial)
         self.iterate(generator, at_yield, node)
         self._go_on(jumps)
 
@@ -104,7 +107,7 @@ class Managers(Mixin):
         is_stack = self.class_of(manager) is contextlib.ExitStack
         value = self.call_method(manager, "__enter__", [])
         if watched:
-            self.enter_try(uid, (BaseException,))
+            self.enter_try(uid, (BaseException,), passed=True)
         try:
             with self.awaiting(), self._entering(is_stack=is_stack):
                 self.guarded(lambda: body(value), fresh=True)
@@ -122,7 +125,11 @@ class Managers(Mixin):
         raised = {k: self.flag_value(f) for k, f in jumps.items() if k[1] == "raise" and k[2] == uid}
         caught = [(self.caught(k), f) for k, f in raised.items()]
         self.guarded(lambda: self._leave_object(manager, caught), fresh=True)
-        self._go_on({k: f for k, f in jumps.items() if k not in raised})
+        closing = {k: f for k, f in jumps.items() if k[1] == "raise" and k not in raised and passes(k[2], uid)}
+        self._go_on({k: f for k, f in jumps.items() if k not in raised and k not in closing})
+        for key, flag in closing.items():
+            again = functools.partial(self.throw_again, key[2], self.caught(key))
+            self.unless_jumped(functools.partial(self.when, self.flag_value(flag), again))
 
     def _go_on(self, jumps: dict[Any, Any]) -> None:
         """Jumps out of the body go on behind the manager, unless it raised: that takes back what was on its way."""
