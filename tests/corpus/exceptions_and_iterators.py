@@ -590,3 +590,35 @@ def dicts_from_an_iterator(x):
     third = dict(zip(["p", "q"], squares, strict=False))
     third.update(zip("r", squares, strict=False))
     return first["a"] * first["b"] + second["c"] * second["d"] + sum(items) * third["q"] * third["r"] + next(squares)
+
+
+def attempted(v, k):
+    if v * (k + 1) < 1.0:
+        raise ValueError("too small")
+    return v**2 * (k + 1)
+
+
+def tried_again(v, n):
+    last = None
+    for k in range(n):
+        try:
+            return attempted(v, k)
+        except ValueError as error:
+            last = error
+    if v < 0.0:
+        raise last
+    raise RuntimeError("no attempt is left") from last
+
+
+@program(args=lambda: (np.array([0.4, 0.9, 1.3, 0.1, -0.7]),), wrt=("x",), tags=("language",))
+def raised_from_what_may_be_none(x):
+    """Attempts that end by an error which is raised from the last one, or by that one."""
+    total = 0.0
+    for v in x:
+        try:
+            total += tried_again(v, 3)
+        except RuntimeError as error:
+            total += v**3 * (2.0 if error.__cause__ is None else 5.0)
+        except ValueError:
+            total += 7.0 * v
+    return total

@@ -285,6 +285,35 @@ def wrapped_and_vectorized(x):
     return energy(x) * x[0] + np.sum(larger(x, 0.5)) + (x[1] if p == q else x[2]) + (x[3] if p != q else x[4])
 
 
+@np.vectorize
+def limited(v, low=0.5, *, power=2):
+    return v**power if v > low else low * v
+
+
+@np.vectorize(otypes=[float], excluded=["q"])
+def line_of(v, q):
+    return v * q[0] + q[1]
+
+
+class Heights:
+    def __init__(self, scale):
+        self.scale = scale
+        self.of = np.vectorize(self.one)
+
+    def one(self, v):
+        return self.scale * v * v if v > 0 else 0.0
+
+
+HEIGHTS = Heights(3.0)
+
+
+@program(args=line, wrt=("x",), tags=("language",))
+def vectorized_outside(x):
+    """What `np.vectorize` has made of functions and methods outside, with names for some arguments, and some kept whole."""
+    total = np.sum(limited(x) * x) + np.sum(limited(x, low=0.1 * x, power=3)) + limited(2.0) * x[0]
+    return total + np.sum(line_of(x, q=[x[1], 2.0])) + np.sum(HEIGHTS.of(x)) + HEIGHTS.of(x[:, None]).shape[0]
+
+
 @program(args=line, wrt=("x",), tags=("language",))
 def chosen_by_a_text_of_pythons(x):
     """A text that Python finds while the program runs is looked for in dicts, lists and texts."""

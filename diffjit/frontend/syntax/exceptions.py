@@ -240,18 +240,28 @@ class Exceptions(Mixin):
                 raise self.unsupported("DJ124", "a bare `raise` outside `except`", node)
             self.throw(self.exceptions[-1], node)
             return
-        value = self.as_exception(self.eval(node.exc), node)
+        given = self.eval(node.exc)
+        if isinstance(given, av.Opt):
+            self.raise_if(given.is_none, TypeError, av.inexact("exceptions must derive from BaseException"))
+            given = given.value
+        value = self.as_exception(given, node)
         run_time = self.forks > self.frames[-1].forks  # where lengths say so that are only known when it runs
         if self.in_library() and self.contents(value).cls is NotImplementedError and not run_time:
             what, _, cure = self.contents(value).fields["args"].items[0].obj.partition(": ")
             raise self.unsupported("DJ118", what, None, cure)
         if node.cause is not None:
-            cause = self.eval(node.cause)
-            if not is_none(cause):
-                cause = self.as_exception(cause, node)
+            cause = self._cause(self.eval(node.cause), node)
             held = self.contents(value)
             self.write(value, replace(held, fields={**held.fields, "__cause__": cause}))
         self.throw(value, node)
+
+    def _cause(self, value: Any, node: gast.AST) -> Any:
+        """What is raised from: an exception, the class of one, or None, which only the run may know."""
+        if isinstance(value, av.Opt):
+            return replace(value, value=self._cause(value.value, node))
+        if isinstance(value, av.Sum) and all(is_none(v) or self.is_exception(v) for v in value.variants):
+            return value
+        return value if is_none(value) else self.as_exception(value, node)
 
     def as_exception(self, value: Any, node: gast.AST) -> Any:
         """What is raised: an exception, or the class of one."""

@@ -547,24 +547,37 @@ class Vectorize:
 
     def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
         """Keep the function."""
-        if excluded is not None or signature is not None:
-            raise NotImplementedError("np.vectorize with `excluded` or `signature`: write a loop")
+        if signature is not None:
+            raise NotImplementedError("np.vectorize with `signature`: write a loop")
         self.pyfunc = pyfunc
         self.otypes = otypes
+        self.excluded = () if excluded is None else tuple(excluded)
         self.once_more = int(otypes is None and not cache)
 
-    def __call__(self, *args):
+    def __call__(self, *args, **kwargs):
         """An array of results, or several where the function returns a tuple.
 
         As with NumPy, what the first elements give says of which types the results are: the function is called with
         them once more.
         """
-        arrays = np.broadcast_arrays(*args)
+        places = [k for k in range(len(args)) if k not in self.excluded]
+        names = [name for name in kwargs if name not in self.excluded]
+        arrays = np.broadcast_arrays(*[args[k] for k in places], *[kwargs[name] for name in names])
         columns = [np.ravel(a) for a in arrays]
         count, more = columns[0].size, self.once_more
         if count == 0 and more:
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-        given = [self.pyfunc(*[c[max(k - more, 0)] for c in columns]) for k in range(count + more)]
+
+        def at(k):
+            numbers = [c[k] for c in columns]
+            given, named = list(args), dict(kwargs)
+            for j, place in enumerate(places):
+                given[place] = numbers[j]
+            for j, name in enumerate(names):
+                named[name] = numbers[len(places) + j]
+            return self.pyfunc(*given, **named)
+
+        given = [at(max(k - more, 0)) for k in range(count + more)]
         if given[0] is None:
             return None
         found = given[more:]
