@@ -251,6 +251,13 @@ def _powers(obj: Any) -> dict[str, Any]:
     return {"whole": obj.coeffs}
 
 
+def _orthogonal(obj: Any) -> dict[str, Any]:
+    """The coefficients of SciPy's orthogonal polynomials, and the function that computes their values."""
+    names = ("weights", "weight_func", "limits", "normcoef")
+    held = {name: getattr(obj, name) for name in names if hasattr(obj, name)}
+    return {**_powers(obj), **held, "eval_func": obj._eval_func}  # noqa: SLF001 - SciPy has no other way to it
+
+
 def _make_powers(cls: Any, fields: dict[str, Any]) -> Any:
     return cls(fields["whole"])
 
@@ -333,6 +340,7 @@ _STORED = {
     "RectBivariateSpline": Stored(_surface),
     "RegularGridInterpolator": Stored(_grid),
     "RBFInterpolator": Stored(_radial),
+    "Rbf": _named("xi", "di", "N", "epsilon", "norm", "smooth", "mode", "function", "nodes"),
     "NearestNDInterpolator": Stored(_nearest),
     "BarycentricInterpolator": Stored(_barycentric),
     "KDTree": Stored(_tree),
@@ -366,6 +374,7 @@ _STORED = {
     "dok_array": _EDITABLE,
     "SuperLU": Stored(_factors),
     "poly1d": Stored(_powers, _make_powers),
+    "orthopoly1d": Stored(_orthogonal),
     "Polynomial": _SERIES,
     "Chebyshev": _SERIES,
     "Legendre": _SERIES,

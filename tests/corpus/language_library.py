@@ -1,14 +1,19 @@
 """Python's own library, as programs of numbers use it: `statistics`, `contextlib`, maps over tables beside arrays."""
 
+import collections
 import contextlib
 import inspect
 import json
 import statistics
 import textwrap
+import threading
 from operator import mul
 from statistics import NormalDist, fmean, stdev
 
 import numpy as np
+import scipy.interpolate
+import scipy.optimize
+import scipy.special
 
 from .registry import program
 
@@ -61,6 +66,27 @@ def objects_of_the_library_from_outside(x):
     """A normal distribution and a signature that were made outside: their attributes are slots."""
     total = STANDARD.pdf(x[0]) * STANDARD.stdev + STANDARD.cdf(x[1]) * x[2]
     return total * bound(x[1]) + bound(x[2], x[3], shift=x[4])
+
+
+FOUND = scipy.optimize.minimize(lambda v: np.sum((v - 1.5) ** 2), np.zeros(2))
+COUNTS = collections.Counter("abca")
+PAST = collections.deque([1.0, 2.5, 0.5], maxlen=4)
+RATES = collections.defaultdict(lambda: 0.25, fast=2.0)
+CLOUD = scipy.interpolate.Rbf([0.0, 1.0, 2.5, 4.0], [1.0, 0.5, 2.0, 1.5])
+LEGENDRE, HERMITE = scipy.special.legendre(4), scipy.special.hermite(3)
+LOCK = threading.Lock()
+
+
+@program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
+def results_counts_and_queues_from_outside(x):
+    """What SciPy has found, a Counter, a deque, a defaultdict and polynomials that were made outside."""
+    total = FOUND.x @ x[:2] + FOUND["fun"] * x[2] + (x[0] if FOUND.success and "jac" in FOUND else x[1])
+    total += COUNTS["a"] * x[1] + COUNTS["z"] * x[2] + COUNTS.most_common(1)[0][1] * x[3] + sum(COUNTS.values())
+    total += sum(v * w for v, w in zip(PAST, x, strict=False)) + PAST[-1] * max(PAST) * x[4]
+    with LOCK:
+        total += RATES["fast"] * x[0] + RATES["slow"] * x[1] + len(RATES)
+    RATES.pop("slow")
+    return total * CLOUD(x[3]) + LEGENDRE(0.1 * x[1]) * HERMITE.deriv()(x[2]) + (LEGENDRE * 2.0).c[0] * x[0]
 
 
 @program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))

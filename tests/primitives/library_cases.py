@@ -808,7 +808,8 @@ case(scipy.special.factorial, np.array([0, 1, 5, -2]))
 case(scipy.special.factorial, 5)
 for f in (
     scipy.special.eval_legendre, scipy.special.eval_chebyt, scipy.special.eval_chebyu, scipy.special.eval_hermite,
-    scipy.special.eval_hermitenorm, scipy.special.eval_laguerre,
+    scipy.special.eval_hermitenorm, scipy.special.eval_laguerre, scipy.special.eval_chebyc, scipy.special.eval_chebys,
+    scipy.special.eval_sh_chebyt, scipy.special.eval_sh_chebyu, scipy.special.eval_sh_legendre,
 ):  # fmt: skip
     for n in (0, 1, 4):
         case(f, n, V)
@@ -816,6 +817,9 @@ for f in (
 for f in (scipy.special.eval_genlaguerre, scipy.special.eval_gegenbauer):
     for n in (0, 1, 4):
         case(f, n, 0.7, V)
+for f in (scipy.special.eval_jacobi, scipy.special.eval_sh_jacobi):
+    for n in (0, 1, 4):
+        case(f, n, 2.7, 0.6, V)
 
 # Eigenvalues and singular values
 for a in (S, S.astype(np.float32), np.stack([S, S.T]), S + 1j * S.T, [[2, 1], [1, 3]]):

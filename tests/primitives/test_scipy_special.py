@@ -308,15 +308,33 @@ def test_orders_are_ints():
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("name", ["eval_chebyt", "eval_chebyu", "eval_hermite", "eval_legendre", "eval_laguerre"])
+@pytest.mark.parametrize(
+    "name", ["eval_chebyt", "eval_chebyu", "eval_legendre", "eval_laguerre", "eval_chebys", "eval_sh_legendre"]
+)
 def test_polynomials_of_a_number(backend, name):
     def f(x, n):
         return getattr(sc, name)(n, x)
 
-    for n in (0, 1, 2, 5):
+    for n in (0, 1, 2, 5, -1, -2, -3, -6):  # SciPy's have negative orders, too
         value, slope = dj.value_and_grad(f, backend=backend)(0.3, n)
         assert value == pytest.approx(f(0.3, n))
         assert slope == pytest.approx((f(0.3 + 1e-6, n) - f(0.3 - 1e-6, n)) / 2e-6, abs=1e-7)
+
+
+def test_polynomials_where_scipy_has_none():
+    for f, given in (
+        (sc.eval_hermite, (-1, 0.3)),
+        (sc.eval_hermitenorm, (-3, 0.3)),
+        (sc.eval_genlaguerre, (2, -1.5, 0.3)),
+    ):
+        assert np.isnan(f(*given))
+        assert np.isnan(dj.jit(lambda x, f=f, given=given: f(*given[:-1], x))(given[-1]))
+    for shapes in ((0.5, 0.2), (-0.3, 1.7)):
+        slope = dj.grad(lambda a, b: sc.eval_jacobi(3.0, a, b, 0.4), (0, 1))(*shapes)
+        for k in range(2):
+            h = 1e-6 * np.eye(2)[k]
+            ends = [sc.eval_jacobi(3, *(np.array(shapes) + sign * h), 0.4) for sign in (1, -1)]
+            assert slope[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-8)
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -268,6 +268,7 @@ class Calls(Mixin):
         if _some_complex(numbers):
             return True
         whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
+        whole = whole or (isinstance(args[0], Static) and isinstance(args[0].obj, float) and args[0].obj.is_integer())
         return obj in COMPOSITES and obj not in REAL and not whole
 
     def types_of_numbers(self, args: list[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import dataclasses
 import enum
 import sys
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -233,14 +234,14 @@ class Lifting(Mixin):
             plain_container(type(value))
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
-            self._guard_container(key, Length(getter), len(value), Kind(getter))
+            self.guard_container(key, Length(getter), len(value), Kind(getter))
             return av.Tup(items, type(value) if hasattr(value, "_fields") else None)
         if isinstance(value, (list, dict, set)):
             found = self.known_container(key, value, getter)
             if found is not None:
                 return found
         if isinstance(value, list):
-            self._guard_container(key, Length(getter), len(value), Kind(getter))
+            self.guard_container(key, Length(getter), len(value), Kind(getter))
             numbers = all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
             if len(value) > 64 and numbers and key not in self.learned.changed:
                 array = self.capture(key, array_type(np.array(value)), AsArray(getter), hint)
@@ -254,9 +255,11 @@ class Lifting(Mixin):
 
     def _lift_keyed(self, key: Any, value: Any, getter: Callable[[], Any], hint: str | None) -> Any:
         """A dict or set; or an object."""
+        if (written := self.lifted_as_written(key, value, getter)) is not None:
+            return written
         if isinstance(value, (dict, set, frozenset, types.MappingProxyType)):
             keys = tuple(value)
-            self._guard_container(key, Keys(getter), keys, Kind(getter))
+            self.guard_container(key, Keys(getter), keys, Kind(getter))
             if isinstance(value, set | frozenset):
                 return self.outside(self.set_from_outside(value), (key, value, getter))
 
@@ -264,8 +267,12 @@ class Lifting(Mixin):
                 return self.lift_at((key, "key", k), value[k], Item(getter, k), hint=k if isinstance(k, str) else hint)
 
             items = av.LazyItems(keys, read) if len(keys) > _FEW else {k: read(k) for k in keys}
-            shown = isinstance(value, types.MappingProxyType)
-            return self.outside(av.DictC(items, frozen=ONLY_READ if shown else ""), (key, value, getter))
+            if isinstance(value, types.MappingProxyType):
+                return self.outside(av.DictC(items, frozen=ONLY_READ), (key, value, getter))
+            cls = next((c for c in (OrderedDict, defaultdict) if isinstance(value, c)), None)
+            made_by = value.default_factory if isinstance(value, defaultdict) else None
+            factory = None if made_by is None else self.lift_static(made_by)
+            return self.outside(av.DictC(items, cls=cls, factory=factory), (key, value, getter))
         if streams.is_stream(value):
             return self.lift_stream(key, value, getter, hint)
         self.guards[key] = Guard(getter, value)
@@ -289,7 +296,7 @@ class Lifting(Mixin):
         cls = frozenset if isinstance(value, frozenset) else None
         return av.DictC({k: self.lift_static(k) for k in keys}, is_set=True, cls=cls, past=(("outside", keys),))
 
-    def _guard_container(self, key: Any, extent: Getter, expected: Any, kind: Kind) -> None:
+    def guard_container(self, key: Any, extent: Getter, expected: Any, kind: Kind) -> None:
         """A container is of its class, and has its length or its keys; what it holds is guarded item by item."""
         self.guards[key] = Guard(extent, expected)
         self.guards[key, "kind"] = Guard(kind, kind())

@@ -331,7 +331,7 @@ def _interpreted(
             return interpreter.given_stream(item, params)
         if tree.is_record(item):
             fields = {name: argument(part, (*hint, name)) for name, part in tree.attributes(item).items()}
-            return interpreter.new(av.ObjC(stand_in(type(item)), fields))
+            return interpreter.new(av.ObjC(_class_of(item), fields))
         return _known(interpreter, number(item) if isinstance(item, Labels) else item)
 
     with interpreter.build.inside(body):
@@ -450,7 +450,19 @@ def _containers(interpreter: Interpreter, value: Any) -> Any:
         return interpreter.new(av.ListC(tuple(_containers(interpreter, v) for v in value)))
     if isinstance(value, dict):
         return interpreter.new(av.DictC({k: _containers(interpreter, v) for k, v in value.items()}, cls=type(value)))
-    raise UsageError("DJ511", f"arguments of class {type(value).__name__} are not supported")
+    raise _not_taken(value)
+
+
+def _class_of(record: Any) -> type:
+    """The class that an object has in the program."""
+    if isinstance(record, Counter):  # its counts are no attributes
+        raise _not_taken(record)
+    return stand_in(type(record))
+
+
+def _not_taken(value: Any) -> UsageError:
+    cure = f"pass {'dict' if isinstance(value, dict) else 'list'}(...) of it"
+    return UsageError("DJ511", f"arguments of class {type(value).__name__} are not supported", cure=cure)
 
 
 def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

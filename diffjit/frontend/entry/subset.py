@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -96,7 +97,8 @@ def _collect(node: Any, local: set[str], outer: set[str]) -> None:
 
 def harmless_contexts() -> tuple[type, ...]:
     """Context managers that change nothing a derivative depends on."""
-    return (np.errstate, warnings.catch_warnings, contextlib.nullcontext)
+    locks = (type(threading.Lock()), type(threading.RLock()))
+    return (np.errstate, warnings.catch_warnings, contextlib.nullcontext, *locks)
 
 
 def own_nodes(node: gast.AST) -> Iterator[gast.AST]:

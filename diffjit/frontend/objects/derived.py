@@ -11,10 +11,12 @@ from typing import Any
 
 from diffjit import tree
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Kind, PlainItem, PlainKeys
+from diffjit.frontend.entry.places import Item, Keys, Kind, Length, PlainItem, PlainKeys
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import NONE, Static
+from diffjit.primitives.library import containers, tables
 from diffjit.primitives.library.derived import dicts
 
 _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
@@ -24,8 +26,9 @@ _READS = ("__iter__", "keys", "__getitem__")
 
 
 def _is_known(cls: type) -> bool:
-    """Whether a class is Python's own, or a library's."""
-    return cls.__module__.split(".", maxsplit=1)[0] in (*sys.stdlib_module_names, "numpy", "scipy")
+    """Whether a class is Python's own, or a library's that gives no attributes (as `OptimizeResult` does)."""
+    known = cls.__module__.split(".", maxsplit=1)[0] in (*sys.stdlib_module_names, "numpy", "scipy")
+    return known and not tree.is_function(getattr(cls, "__getattr__", None))
 
 
 class Derived(Mixin):
@@ -58,6 +61,28 @@ class Derived(Mixin):
             held = av.ObjC(cls, {dicts.ITEMS: items}, (value, getter))
             self.objects[id(value)] = self.outside(held, (key, value, getter))
         return self.objects[id(value)]
+
+    def lifted_as_written(self, key: Any, value: Any, getter: Callable[[], Any]) -> av.Ref | None:
+        """A Counter or deque from outside, as the library writes them, which nobody changes; None of anything else."""
+        if not isinstance(value, collections.Counter | collections.deque) or not _is_known(type(value)):
+            return None
+        if id(value) in self.objects:
+            self.guards[key, "same"] = Guard(lambda: getter() is value, True)
+            return self.objects[id(value)]
+        if isinstance(value, collections.Counter):
+            self.guard_container(key, Keys(getter), tuple(value), Kind(getter))
+            keys = [self.lift_static(k) for k in value]
+            counts = [self.lift_at((key, "key", k), n, Item(getter, k)) for k, n in value.items()]
+            lists = {"kept_keys": keys, "kept_values": counts}
+            fields = {"made_by": NONE}
+        else:
+            self.guard_container(key, Length(getter), len(value), Kind(getter))
+            lists = {"items": [self.lift_at((key, k), x, Item(getter, k)) for k, x in enumerate(value)]}
+            fields = {"maxlen": Static(value.maxlen)}
+        written: Any = tables.Counter if isinstance(value, collections.Counter) else containers.Deque
+        held = {name: self.outside(av.ListC(tuple(items))) for name, items in lists.items()}
+        found = self.objects[id(value)] = self.outside(av.ObjC(written, {**held, **fields}))
+        return found
 
     def _lift_items(self, key: Any, value: dict[Any, Any], getter: Callable[[], Any]) -> av.Ref:
         keys = tuple(dict.keys(value))

@@ -108,11 +108,12 @@ def factorial(n, exact=False, extend="zero"):
 # Orthogonal polynomials of integer order, by their recurrences (DLMF 18.9) --------------------------------------------
 
 
-def recurrence(n, x, first, step):
-    """The n-th of functions with p_0 = 1, p_1 = first and p_(k+1) = step(k, p_k, p_(k-1))."""
-    if isinstance(n, float):
-        raise NotImplementedError("polynomials of an order that is not an int")
+def recurrence(n, x, first, step, below=0.0):
+    """The n-th of functions with p_0 = 1, p_1 = first and p_(k+1) = step(k, p_k, p_(k-1)); `below` for negative n."""
+    n = int(n)  # of a float that is none, the program has values only
     before = np.ones_like(x)[()]
+    if n < 0:
+        return below * before
     if n == 0:
         return before
     current = first
@@ -125,6 +126,7 @@ def recurrence(n, x, first, step):
 def eval_legendre(n, x):
     """Legendre's polynomial."""
     x = as_float(np.asarray(x))[()]
+    n = -n - 1 if n < 0 else n
     return recurrence(n, x, x, lambda k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
 
 
@@ -132,13 +134,15 @@ def eval_legendre(n, x):
 def eval_chebyt(n, x):
     """Chebyshev's polynomial of the first kind."""
     x = as_float(np.asarray(x))[()]
-    return recurrence(n, x, x, lambda _k, p, q: 2 * x * p - q)
+    return recurrence(abs(n), x, x, lambda _k, p, q: 2 * x * p - q)
 
 
 @implements(scipy.special.eval_chebyu)
 def eval_chebyu(n, x):
     """Chebyshev's polynomial of the second kind."""
     x = as_float(np.asarray(x))[()]
+    if n < -1:
+        return -recurrence(-n - 2, x, 2 * x, lambda _k, p, q: 2 * x * p - q)
     return recurrence(n, x, 2 * x, lambda _k, p, q: 2 * x * p - q)
 
 
@@ -146,14 +150,14 @@ def eval_chebyu(n, x):
 def eval_hermite(n, x):
     """The physicist's polynomial of Hermite."""
     x = as_float(np.asarray(x))[()]
-    return recurrence(n, x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q)
+    return recurrence(n, x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q, below=np.nan)
 
 
 @implements(scipy.special.eval_hermitenorm)
 def eval_hermitenorm(n, x):
     """The probabilist's polynomial of Hermite."""
     x = as_float(np.asarray(x))[()]
-    return recurrence(n, x, x, lambda k, p, q: x * p - k * q)
+    return recurrence(n, x, x, lambda k, p, q: x * p - k * q, below=np.nan)
 
 
 @implements(scipy.special.eval_laguerre)
@@ -165,10 +169,11 @@ def eval_laguerre(n, x):
 
 @implements(scipy.special.eval_genlaguerre)
 def eval_genlaguerre(n, alpha, x):
-    """The associated polynomial of Laguerre."""
+    """The associated polynomial of Laguerre; NaN where SciPy has it, for alpha up to -1."""
     x = as_float(np.asarray(x))[()]
     first = 1 + alpha - x
-    return recurrence(n, first, first, lambda k, p, q: ((2 * k + 1 + alpha - x) * p - (k + alpha) * q) / (k + 1))
+    value = recurrence(n, first, first, lambda k, p, q: ((2 * k + 1 + alpha - x) * p - (k + alpha) * q) / (k + 1))
+    return np.where(np.asarray(alpha) > -1, value, np.nan)[()]
 
 
 @implements(scipy.special.eval_gegenbauer)

@@ -28,6 +28,16 @@ class KDTree:
     ):  # fmt: skip
         self.data, self.boxsize = as_float(np.asarray(data)), boxsize
 
+    @property
+    def n(self):
+        """How many points there are."""
+        return self.data.shape[0]
+
+    @property
+    def m(self):
+        """How many numbers a point has."""
+        return self.data.shape[1]
+
     def query(self, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
         """Distances to the k nearest points, and which they are; to no point (number n) where none is near enough."""
         if self.boxsize is not None:

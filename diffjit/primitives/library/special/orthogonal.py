@@ -11,6 +11,7 @@ import math
 import numpy as np
 import scipy.special
 
+from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.registry import implements, present
 
 
@@ -67,31 +68,31 @@ def chebyu(n, monic=False):
 @implements(scipy.special.chebyc)
 def chebyc(n, monic=False):
     """Chebyshev's polynomial of the first kind, between -2 and 2."""
-    return Orthogonal(lambda n, x: 2.0 * scipy.special.eval_chebyt(n, 0.5 * x), n, (), monic)
+    return Orthogonal(scipy.special.eval_chebyc, n, (), monic)
 
 
 @implements(scipy.special.chebys)
 def chebys(n, monic=False):
     """Chebyshev's polynomial of the second kind, between -2 and 2."""
-    return Orthogonal(lambda n, x: scipy.special.eval_chebyu(n, 0.5 * x), n, (), monic)
+    return Orthogonal(scipy.special.eval_chebys, n, (), monic)
 
 
 @implements(scipy.special.sh_chebyt)
 def sh_chebyt(n, monic=False):
     """Chebyshev's polynomial of the first kind, between 0 and 1."""
-    return Orthogonal(lambda n, x: scipy.special.eval_chebyt(n, 2.0 * x - 1.0), n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_chebyt, n, (), monic)
 
 
 @implements(scipy.special.sh_chebyu)
 def sh_chebyu(n, monic=False):
     """Chebyshev's polynomial of the second kind, between 0 and 1."""
-    return Orthogonal(lambda n, x: scipy.special.eval_chebyu(n, 2.0 * x - 1.0), n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_chebyu, n, (), monic)
 
 
 @implements(scipy.special.sh_legendre)
 def sh_legendre(n, monic=False):
     """Legendre's polynomial, between 0 and 1."""
-    return Orthogonal(lambda n, x: scipy.special.eval_legendre(n, 2.0 * x - 1.0), n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_legendre, n, (), monic)
 
 
 @implements(scipy.special.laguerre)
@@ -114,11 +115,53 @@ def gegenbauer(n, alpha, monic=False):
     return Orthogonal(scipy.special.eval_gegenbauer, n, (alpha,), monic)
 
 
-def values_of_jacobi(n, alpha, beta, x):
+@implements(scipy.special.jacobi)
+def jacobi(n, alpha, beta, monic=False):
+    """Jacobi's polynomial."""
+    if alpha <= -1 or beta <= -1:
+        raise ValueError("alpha and beta must be greater than -1")
+    return Orthogonal(scipy.special.eval_jacobi, n, (alpha, beta), monic)
+
+
+# Values of a degree ---------------------------------------------------------------------------------------------------
+
+
+@implements(scipy.special.eval_chebyc)
+def eval_chebyc(n, x):
+    """Chebyshev's polynomial of the first kind, between -2 and 2."""
+    return 2.0 * scipy.special.eval_chebyt(n, 0.5 * np.asarray(x))
+
+
+@implements(scipy.special.eval_chebys)
+def eval_chebys(n, x):
+    """Chebyshev's polynomial of the second kind, between -2 and 2."""
+    return scipy.special.eval_chebyu(n, 0.5 * np.asarray(x))
+
+
+@implements(scipy.special.eval_sh_chebyt)
+def eval_sh_chebyt(n, x):
+    """Chebyshev's polynomial of the first kind, between 0 and 1."""
+    return scipy.special.eval_chebyt(n, 2.0 * np.asarray(x) - 1.0)
+
+
+@implements(scipy.special.eval_sh_chebyu)
+def eval_sh_chebyu(n, x):
+    """Chebyshev's polynomial of the second kind, between 0 and 1."""
+    return scipy.special.eval_chebyu(n, 2.0 * np.asarray(x) - 1.0)
+
+
+@implements(scipy.special.eval_sh_legendre)
+def eval_sh_legendre(n, x):
+    """Legendre's polynomial, between 0 and 1."""
+    return scipy.special.eval_legendre(n, 2.0 * np.asarray(x) - 1.0)
+
+
+@implements(scipy.special.eval_jacobi)
+def eval_jacobi(n, alpha, beta, x):
     """Jacobi's polynomial by its recurrence (DLMF 18.9)."""
-    x = 1.0 * np.asarray(x)
-    before, value = 0.0 * x, 1.0 + 0.0 * x
-    for k in range(n):
+    x = as_float(np.asarray(x))
+    before, value = 0.0 * x, (1.0 if n >= 0 else 0.0) + 0.0 * x
+    for k in range(int(n)):
         s = 2.0 * k + alpha + beta
         if k == 0:
             before, value = value, 0.5 * (alpha - beta + (alpha + beta + 2.0) * x)
@@ -131,12 +174,12 @@ def values_of_jacobi(n, alpha, beta, x):
     return value[()]
 
 
-@implements(scipy.special.jacobi)
-def jacobi(n, alpha, beta, monic=False):
-    """Jacobi's polynomial."""
-    if alpha <= -1 or beta <= -1:
-        raise ValueError("alpha and beta must be greater than -1")
-    return Orthogonal(values_of_jacobi, n, (alpha, beta), monic)
+@implements(scipy.special.eval_sh_jacobi)
+def eval_sh_jacobi(n, p, q, x):
+    """Jacobi's polynomial between 0 and 1, with 1 as its leading coefficient."""
+    return scipy.special.eval_jacobi(n, p - q, q - 1.0, 2.0 * np.asarray(x) - 1.0) / scipy.special.binom(
+        2 * n + p - 1.0, n
+    )
 
 
 # Spherical harmonics --------------------------------------------------------------------------------------------------
