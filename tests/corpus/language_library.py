@@ -6,7 +6,6 @@ import inspect
 import json
 import statistics
 import textwrap
-import threading
 from operator import mul
 from statistics import NormalDist, fmean, stdev
 
@@ -74,7 +73,6 @@ PAST = collections.deque([1.0, 2.5, 0.5], maxlen=4)
 RATES = collections.defaultdict(lambda: 0.25, fast=2.0)
 CLOUD = scipy.interpolate.Rbf([0.0, 1.0, 2.5, 4.0], [1.0, 0.5, 2.0, 1.5])
 LEGENDRE, HERMITE = scipy.special.legendre(4), scipy.special.hermite(3)
-LOCK = threading.Lock()
 
 
 @program(args=lambda: (SAMPLE.copy(),), wrt=("x",), tags=("language",))
@@ -83,8 +81,7 @@ def results_counts_and_queues_from_outside(x):
     total = FOUND.x @ x[:2] + FOUND["fun"] * x[2] + (x[0] if FOUND.success and "jac" in FOUND else x[1])
     total += COUNTS["a"] * x[1] + COUNTS["z"] * x[2] + COUNTS.most_common(1)[0][1] * x[3] + sum(COUNTS.values())
     total += sum(v * w for v, w in zip(PAST, x, strict=False)) + PAST[-1] * max(PAST) * x[4]
-    with LOCK:
-        total += RATES["fast"] * x[0] + RATES["slow"] * x[1] + len(RATES)
+    total += RATES["fast"] * x[0] + RATES["slow"] * x[1] + len(RATES)
     RATES.pop("slow")
     return total * CLOUD(x[3]) + LEGENDRE(0.1 * x[1]) * HERMITE.deriv()(x[2]) + (LEGENDRE * 2.0).c[0] * x[0]
 

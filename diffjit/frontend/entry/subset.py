@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -97,8 +96,7 @@ def _collect(node: Any, local: set[str], outer: set[str]) -> None:
 
 def harmless_contexts() -> tuple[type, ...]:
     """Context managers that change nothing a derivative depends on."""
-    locks = (type(threading.Lock()), type(threading.RLock()))
-    return (np.errstate, warnings.catch_warnings, contextlib.nullcontext, *locks)
+    return (np.errstate, warnings.catch_warnings, contextlib.nullcontext)
 
 
 def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
