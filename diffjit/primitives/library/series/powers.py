@@ -11,7 +11,6 @@ a program asks for the coefficients or their number.
 from __future__ import annotations
 
 import numpy as np
-import scipy.special
 
 from diffjit.primitives.registry import implements
 
@@ -169,36 +168,3 @@ def polydiv(u, v):
     if isinstance(u, np.poly1d) or isinstance(v, np.poly1d):
         return Poly1d(quotient), Poly1d(rest)
     return quotient, rest
-
-
-@implements(type(scipy.special.legendre(1)))
-class Orthogonal(Poly1d):
-    """One of SciPy's orthogonal polynomials, whose values are computed by a recurrence."""
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType] - as NumPy has it
-
-    stands_for = type(scipy.special.legendre(1))
-
-    def __init__(
-        self, roots, weights=None, hn=1.0, kn=1.0, wfunc=None, limits=None, monic=False, eval_func=None
-    ):  # fmt: skip
-        self.whole = np.poly(roots) * (1.0 if monic else float(kn))
-        self.limits, self.weight_func = limits, wfunc
-        self.normcoef = np.sqrt(hn) / (abs(kn) if monic else 1.0)
-        by_number = [weights[k] / wfunc(roots[k]) for k in range(len(roots))]
-        self.weights = np.array([(roots[k], weights[k], by_number[k]) for k in range(len(roots))])
-        self.eval_func = (lambda x: eval_func(x) / kn) if monic and eval_func else eval_func
-
-    def __call__(self, val):
-        """The value at a point, or the polynomial of another one."""
-        if self.eval_func and not isinstance(val, np.poly1d):
-            return self.eval_func(val)
-        return super().__call__(val)
-
-    def _scale(self, p):
-        """Multiply by a number, as SciPy's functions do it that make one."""
-        if p != 1.0:
-            before = self.eval_func
-            self.whole = self.whole * p
-            self.eval_func = (lambda x: before(x) * p) if before else None
-            self.normcoef = self.normcoef * p

@@ -2,7 +2,7 @@
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOptionalSubscript=false, reportOptionalCall=false
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.special
 
 from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.series.powers import Poly1d
 from diffjit.primitives.registry import implements, present
 
 
@@ -33,6 +34,39 @@ class Orthogonal:
     def order(self):
         """The degree."""
         return self.n
+
+
+@implements(type(scipy.special.legendre(1)))
+class Given(Poly1d):
+    """An orthogonal polynomial as SciPy makes it: coefficients, and a function of its values."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - as NumPy has it
+
+    stands_for = type(scipy.special.legendre(1))
+
+    def __init__(
+        self, roots, weights=None, hn=1.0, kn=1.0, wfunc=None, limits=None, monic=False, eval_func=None
+    ):  # fmt: skip
+        self.whole = np.poly(roots) * (1.0 if monic else float(kn))
+        self.limits, self.weight_func = limits, wfunc
+        self.normcoef = np.sqrt(hn) / (abs(kn) if monic else 1.0)
+        by_number = [weights[k] / wfunc(roots[k]) for k in range(len(roots))]
+        self.weights = np.array([(roots[k], weights[k], by_number[k]) for k in range(len(roots))])
+        self.eval_func = (lambda x: eval_func(x) / kn) if monic and eval_func else eval_func
+
+    def __call__(self, val):
+        """The value at a point, or the polynomial of another one."""
+        if self.eval_func and not isinstance(val, np.poly1d):
+            return self.eval_func(val)
+        return super().__call__(val)
+
+    def _scale(self, p):
+        """Multiply by a number, as SciPy's functions do it that make one."""
+        if p != 1.0:
+            before = self.eval_func
+            self.whole = self.whole * p
+            self.eval_func = (lambda x: before(x) * p) if before else None
+            self.normcoef = self.normcoef * p
 
 
 @implements(scipy.special.hermite)
