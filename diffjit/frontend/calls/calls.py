@@ -267,9 +267,12 @@ class Calls(Mixin):
         numbers = self.types_of_numbers(args)
         if _some_complex(numbers):
             return True
-        whole = numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu"
-        whole = whole or (isinstance(args[0], Static) and isinstance(args[0].obj, float) and args[0].obj.is_integer())
-        return obj in COMPOSITES and obj not in REAL and not whole
+        if obj not in COMPOSITES or obj in REAL:
+            return False
+        order = getattr(args[0], "obj", None) if args else None
+        if isinstance(order, float):  # those that SciPy has for ints alone raise there
+            return not order.is_integer() or all(kinds[0] in "ilq" for kinds in obj.types)
+        return not (numbers and isinstance(numbers[0], Scalar) and numbers[0].dtype.kind in "iu")
 
     def types_of_numbers(self, args: list[Any]) -> list[Any]:
         """Of the numbers and arrays among the arguments."""

@@ -43,7 +43,7 @@ _FEW_ARRAYS = 8  # so many for operations that have nothing in common
 
 def fuse_loops(function: Function) -> None:
     """Put array operations of each block into common nests, in place."""
-    write_out_products(function, analyses(function).roots)
+    write_out_products(function)
     _shapes_from_outside(function.body, {}, function.params)
     stays, inside = untested(function), proofs(function)
     dce(function, stays)

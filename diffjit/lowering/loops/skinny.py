@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from diffjit.analysis.manager import analyses
 from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import PROVEN, Check
@@ -34,12 +35,12 @@ _FEW = 4  # terms; a library wins from twelve on, and a loop of many terms is lo
 _LONG = 16  # elements of a row of the result; rows of up to `_FEW` are short enough, where there are many of them
 
 
-def write_out_products(function: Function, roots: Roots) -> None:
+def write_out_products(function: Function) -> None:
     """Replace products over a few numbers, in place."""
     found = [(block, op) for block in blocks(function.body) for op in block.ops if op.kind == "matmul" and _is_one(op)]
     if not found:
         return
-    users = uses(function)
+    users, roots = uses(function), analyses(function).roots
     for block, op in found:
         product = _seen_by_readers(block, op, users, roots)
         tested = _tested(block, op)

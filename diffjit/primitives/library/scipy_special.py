@@ -186,6 +186,22 @@ def eval_gegenbauer(n, alpha, x):
     )  # fmt: skip
 
 
+@implements(scipy.special.eval_jacobi)
+def eval_jacobi(n, alpha, beta, x):
+    """Jacobi's polynomial by its recurrence (DLMF 18.9)."""
+    x = as_float(np.asarray(x))[()]
+
+    def step(k, value, before):
+        s = 2.0 * k + alpha + beta
+        a = 2.0 * (k + 1) * (k + alpha + beta + 1.0) * s
+        b = (s + 1.0) * (alpha * alpha - beta * beta)
+        c = s * (s + 1.0) * (s + 2.0)
+        d = 2.0 * (k + alpha) * (k + beta) * (s + 2.0)
+        return ((b + c * x) * value - d * before) / a
+
+    return recurrence(n, x, 0.5 * (alpha - beta + (alpha + beta + 2.0) * x), step)
+
+
 # Derivatives of Bessel functions (10.6.7, 10.29.5), and spherical ones of the third kind (10.47.9) --------------------
 
 

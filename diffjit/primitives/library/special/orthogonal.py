@@ -11,7 +11,6 @@ import math
 import numpy as np
 import scipy.special
 
-from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.series.powers import Poly1d
 from diffjit.primitives.registry import implements, present
 
@@ -188,24 +187,6 @@ def eval_sh_chebyu(n, x):
 def eval_sh_legendre(n, x):
     """Legendre's polynomial, between 0 and 1."""
     return scipy.special.eval_legendre(n, 2.0 * np.asarray(x) - 1.0)
-
-
-@implements(scipy.special.eval_jacobi)
-def eval_jacobi(n, alpha, beta, x):
-    """Jacobi's polynomial by its recurrence (DLMF 18.9)."""
-    x = as_float(np.asarray(x))
-    before, value = 0.0 * x, (1.0 if n >= 0 else 0.0) + 0.0 * x
-    for k in range(int(n)):
-        s = 2.0 * k + alpha + beta
-        if k == 0:
-            before, value = value, 0.5 * (alpha - beta + (alpha + beta + 2.0) * x)
-        else:
-            a = 2.0 * (k + 1) * (k + alpha + beta + 1.0) * s
-            b = (s + 1.0) * (alpha * alpha - beta * beta)
-            c = s * (s + 1.0) * (s + 2.0)
-            d = 2.0 * (k + alpha) * (k + beta) * (s + 2.0)
-            before, value = value, ((b + c * x) * value - d * before) / a
-    return value[()]
 
 
 @implements(scipy.special.eval_sh_jacobi)

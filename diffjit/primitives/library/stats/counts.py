@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special, stats
 
 from diffjit.primitives.library.axes import as_float, one_axis, places
-from diffjit.primitives.library.stats.samples import restored, sample, trimmed
+from diffjit.primitives.library.stats.samples import restored, sample
 from diffjit.primitives.library.stats.tests import Finding, pearsonr, snedecor, student, tested
 from diffjit.primitives.registry import implements
 
@@ -214,13 +214,6 @@ def percentileofscore(a, score, kind="rank", nan_policy="propagate"):
 # Spreads --------------------------------------------------------------------------------------------------------------
 
 
-def middle_of(x, center, share):
-    """What a sample's spread is measured from."""
-    if center == "median":
-        return np.median(x, axis=0)
-    return np.mean(x, axis=0) if center == "mean" else trimmed(x, share)
-
-
 @implements(stats.levene)
 def levene(
     *samples, center="median", proportiontocut=0.05, axis=0, nan_policy="propagate", keepdims=False
@@ -233,7 +226,8 @@ def levene(
     if center == "trimmed":
         raise NotImplementedError("scipy.stats.levene(center='trimmed'), which differs between versions of SciPy")
     xs = [sample(a, axis, nan_policy) for a in samples]
-    far = [np.abs(x - middle_of(x, center, proportiontocut)) for x in xs]
+    middle_of = np.median if center == "median" else np.mean
+    far = [np.abs(x - middle_of(x, axis=0)) for x in xs]
     sizes, means = [1.0 * x.shape[0] for x in xs], [np.mean(z, axis=0) for z in far]
     n, k = sum(sizes), len(samples)
     middle = sum(size * mean for size, mean in zip(sizes, means, strict=True)) / n

@@ -197,7 +197,7 @@ def l_moments(x, orders, standardize):
     weighted = []
     for r in places(top):
         chosen = (sc.binom(place, 1.0 * r) / (sc.binom(n - 1.0, 1.0 * r) * n)).astype(x.dtype)
-        weighted.append(np.sum(np.reshape(chosen, (-1,) + (1,) * (x.ndim - 1)) * x, axis=0))
+        weighted.append(np.sum(upright(chosen, x) * x, axis=0))
     found = [
         sum((-1.0) ** (k - r) * math.comb(k, r) * math.comb(k + r, r) * weighted[r] for r in places(k + 1))
         for k in places(top)
