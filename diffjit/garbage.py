@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST = 1_600_000  # objects made meanwhile that are not looked through behind it
+FEW = 2_000  # frozen objects that no user froze: Python 3.12 starts with some hundreds; who freezes has thousands
 
 _parked = 0
 
@@ -34,6 +35,6 @@ def _park() -> None:
     _parked += gc.get_count()[0]
     if _parked > MOST:
         _parked = 0
-    elif gc.get_freeze_count() == 0:
+    elif gc.get_freeze_count() < FEW:
         gc.freeze()
         gc.unfreeze()

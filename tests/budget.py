@@ -4,9 +4,9 @@ Processor time is counted, since a busy machine makes a test wait and not work. 
 seconds and is not marked `slow` fails. `DIFFJIT_TEST_LIMIT=3` allows three times as much, on a slow processor or in a
 mode that makes everything longer; 0 allows any. `--times FILE` writes what each test took.
 
-`slow.txt` names cases that are slow, one of many that differ in their parameters: a quicker one of each kind stays.
-`shares.txt` says of tests with many cases how many of them the short suite runs, with each backend where they name
-one; which, their names decide. `python -m tests.shares TIMES` works the numbers out from a file of times.
+`slow.txt` names cases that take seconds, where their file has quicker ones. `shares.txt` says of tests with many cases
+how many of them the short suite runs, with each backend where they name one; which, their names decide. `python -m
+tests.shares TIMES` works both out from a file of times.
 """
 
 import os

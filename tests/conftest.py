@@ -1,6 +1,7 @@
 """Settings of the test run that must be in place before NumPy and JAX are imported."""
 
 import gc
+import itertools
 import os
 import sys
 
@@ -22,6 +23,9 @@ VERIFIED = ("test_corpus", "test_fuzz", "test_validation", "aliases", "arrays", 
 QUICK = ("containers", "count", "errors", "frontend", "labelled", "options", "scipy", "solvers", "streams")
 QUICKLY = "DIFFJIT_TIERS" not in os.environ
 os.environ.setdefault("DIFFJIT_TIERS", "0")
+
+# How many files a worker has been through.
+FILES = itertools.count(1)
 
 # One process per worker is parallel enough: BLAS threads on top only compete.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -67,4 +71,5 @@ def pytest_runtest_teardown(item, nextitem):
         return
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()
-    gc.collect()
+    if next(FILES) % 16 == 0:  # looking through all that a worker holds takes a second, a sixth of what most files take
+        gc.collect()

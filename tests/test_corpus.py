@@ -62,9 +62,9 @@ def check(name, mode, backend):
         MODES[mode](c, backend)
 
 
-# With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, a program is compiled by one of
-# these derivatives, in turn by its name, unless that takes seconds (`slow.txt`). As Python text it runs in the other
-# modes, a third of the programs at second order, which tests the gradient too.
+# With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, each program has one of these
+# derivatives, in turn by its name, by which every second one is compiled, unless that takes seconds (`slow.txt`). As
+# Python text it runs in the other modes, a third of the programs at second order, which tests the gradient too.
 COMPILED_BY = ("jvp", "vjp", "grad")
 
 
@@ -73,17 +73,24 @@ def turn(name, among):
     return zlib.crc32(name.encode()) // 7 % among
 
 
+def own(name):
+    """The derivative whose turn it is with a program."""
+    modes = [m for m in COMPILED_BY if case(name).supports(m)]
+    return modes[turn(name, len(modes))]
+
+
 def compiled(name, mode):
     """Whether the short suite compiles a program in a mode."""
-    modes = [m for m in COMPILED_BY if case(name).supports(m)]
     quick = f"tests/test_corpus.py::test_compiled[{name}-{mode}-numba]" not in LISTED
-    return quick and (mode == modes[turn(name, len(modes))] or (name in COMPILED and mode != "second"))
+    return quick and ((mode == own(name) and turn(name, 10) % 2 == 0) or (name in COMPILED and mode != "second"))
 
 
 def as_python(name, mode):
     """Whether the short suite runs a program as Python text in a mode."""
+    if compiled(name, mode):
+        return False
     second = case(name).supports("second") and turn(name, 9) // 3 == 0
-    return second if mode == "second" else not compiled(name, mode) and not (mode == "grad" and second)
+    return second if mode == "second" else not (mode == "grad" and second) and (mode != own(name) or turn(name, 10) % 2)
 
 
 def parameters(backend, short):

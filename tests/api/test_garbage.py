@@ -31,7 +31,7 @@ def test_what_was_made_is_old_and_garbage_is_found_later():
         del nodes
     assert gc.isenabled()
     assert young() < 5_000
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() < garbage.FEW  # which Python itself has frozen, at most
     gc.collect()
     assert first() is None
 

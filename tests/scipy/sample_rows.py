@@ -102,6 +102,12 @@ for name, n in (("hermite", 4), ("hermitenorm", 3), ("legendre", 5), ("chebyt", 
     row(f"{name}", lambda x, f=family, n=n: f(n)(x), Q / 2, of=family)
 row("shapes", lambda x: sc.genlaguerre(3, 0.5)(x) * sc.gegenbauer(3, 0.7)(x), Q / 2, of=(sc.genlaguerre, sc.gegenbauer))
 row("jacobi", lambda a, x: sc.jacobi(4, a, 0.2)(x), 0.3, Q / 2, of=sc.jacobi, twice=True)
+row("between others' ends", lambda x: sc.eval_chebyc(3, x) * sc.eval_sh_chebyt(2, x) + sc.eval_sh_legendre(3, x)
+    + sc.eval_chebys(4, x) * sc.eval_sh_chebyu(3, x), Q / 2, twice=True,
+    of=(sc.eval_chebyc, sc.eval_chebys, sc.eval_sh_chebyt, sc.eval_sh_chebyu, sc.eval_sh_legendre))  # fmt: skip
+row("eval_sh_jacobi", lambda p, q, x: sc.eval_sh_jacobi(3, p, q, x), 2.3, 0.6, Q / 2, of=sc.eval_sh_jacobi, twice=True)
+GIVEN, MONIC = sc.genlaguerre(3, 0.4), sc.chebyt(3, monic=True)
+row("orthopoly1d outside", lambda x: GIVEN(x) * MONIC(x) + GIVEN.deriv()(x), Q / 2, of=type(GIVEN), twice=True)
 for n, m in ((0, 0), (3, 2), (5, -3), (4, 4), (2, 3)) if hasattr(sc, "sph_harm_y") else ():  # SciPy 1.15
     row(f"sph_harm_y {n} {m}", lambda t, p, n=n, m=m: np.real(sc.sph_harm_y(n, m, t, p)) * 0.7
         + np.imag(sc.sph_harm_y(n, m, t, p)), Q, 2 * Q, of=sc.sph_harm_y)  # fmt: skip
