@@ -28,6 +28,7 @@ Body = Callable[[Any], Any]
 
 USED = Static(True)
 _HELPERS = ("item", "spread", "super")  # of maps: functions, not iterators
+_OF_OTHERS = ("enumerate", "zip", "reversed", "iter")  # their items are those of their parts
 ENDLESS = 2**50  # iterations of a loop that only `break` ends
 
 
@@ -264,11 +265,22 @@ class Iterators(Mixin):
 
     @core(itertools.product)
     def it_product(self, *iterables: Any, repeat: Any = Static(1)) -> Any:
-        columns = tuple(self._kept(self.countable(i, None)) for i in iterables) * self.static_int(repeat, "`repeat`")
+        columns = tuple(map(self._listed, iterables)) * self.static_int(repeat, "`repeat`")
         known: list[Any] = [self.known_items(c) for c in columns]
         if all(items is not None for items in known):
             return self.iterator(av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),)))
         return self.iterator(self.nested(columns))
+
+    def _listed(self, iterable: Any) -> Any:
+        """What `product` lists before it gives anything, to be gone through as often as it takes."""
+        iterable = self.as_iterable(iterable)
+        if self._places(iterable) is None:
+            if isinstance(iterable, av.Iter) and iterable.kind in _OF_OTHERS and not self.is_lazy(iterable):
+                claimed = self.claim(iterable)
+                return replace(claimed, parts=tuple(map(self._listed, claimed.parts)))
+            if isinstance(iterable, av.Iter) or self.is_list_of_known_length(iterable):
+                return self.collect(iterable)
+        return self._kept(iterable)
 
     def _kept(self, iterable: Any) -> Any:
         """What itertools lists before it gives anything: later changes of an array or list are not seen."""
