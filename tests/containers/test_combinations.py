@@ -48,7 +48,7 @@ def enumerated(x):
 def side_by_side(x):
     grid = x * np.arange(5.0)
     total = 0.0
-    for a, b, c in itertools.product(zip(grid, grid[1:], strict=False), repeat=3):
+    for a, b, c in itertools.product(zip(grid, grid[:-1], strict=False), repeat=3):
         total += a[0] * b[1] * c[0]
     return total + sum(a * b * b for a, b in itertools.product(grid, reversed(grid[:-1])))
 
