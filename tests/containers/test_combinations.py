@@ -1,6 +1,8 @@
-"""`itertools.product` of iterators, which it lists once, against plain Python and differences."""
+"""Iterators that are listed once, or taken all items of, against plain Python and differences."""
 
+import functools
 import itertools
+import operator
 
 import numpy as np
 import pytest
@@ -37,6 +39,11 @@ class Counts:
     def __iter__(self):
         self.times += 1
         yield from self.items
+
+
+def of_a_grid(f):
+    """A program of an array as one of a number."""
+    return functools.wraps(f)(lambda x: f(x * np.array([0.7, -1.2, 0.4, 1.9, -0.3])))
 
 
 def enumerated(x):
@@ -91,8 +98,30 @@ def changed_meanwhile(x):
     return total + grid[2] + items[1]
 
 
+def used_up(x):
+    """What is taken all items of has none left."""
+    pairs, squares, numbered = zip(x, x[::-1], strict=True), map(np.square, x), enumerate(x)
+    total, product = functools.reduce(lambda a, b: (a[0] + b[0], a[1] * b[1]), pairs)
+    sums = list(itertools.accumulate(squares))
+    second = list(itertools.pairwise(numbered))[1]
+    left = len(list(pairs)) + len(list(squares)) + len(list(numbered))
+    return total * product + sums[2] * second[1][1] * second[1][0] + left
+
+
+def by_own_iterators(x):
+    products = functools.reduce(operator.mul, Draws(x * np.arange(1.0, 4.0)))
+    return products + sum(itertools.accumulate(Draws(x * np.arange(4.0))))
+
+
+def the_first_few(x):
+    squares = (v * v for v in x)
+    first = np.fromiter(squares, float, count=3)
+    return first @ np.array([1.0, 2.0, 3.0]) + sum(squares)
+
+
 PROGRAMS = [
     enumerated, side_by_side, rows_of_a_matrix, begun_before, of_own_classes, calls_each_once, changed_meanwhile,
+    of_a_grid(used_up), by_own_iterators, of_a_grid(the_first_few),
 ]  # fmt: skip
 
 
@@ -103,3 +132,8 @@ def test_lists_iterators_once(f, backend):
     value, slope = dj.value_and_grad(f, backend=backend)(x)
     assert value == pytest.approx(f(x), rel=1e-12)
     assert slope == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-7)
+
+
+def test_fewer_items_than_counted():
+    with pytest.raises(ValueError, match="iterator too short"):
+        dj.jit(lambda x: np.fromiter(x, float, count=9), backend="python")(np.ones(3))

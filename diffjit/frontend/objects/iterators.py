@@ -210,8 +210,9 @@ class Iterators(Mixin):
         return Indexed(self.number(Static(len(items))), item)
 
     def countable(self, iterable: Any, node: Any) -> Any:
-        """An iterable with a length."""
-        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+        """An iterable with a length, of which the items are to be taken now: an iterator has none left."""
+        iterable = self.as_iterable(iterable)
+        return self.collect(iterable, node) if self.is_lazy(iterable) else self.claim(iterable)
 
     def refuse_endless(self, ops: list[Op], iterable: Any, node: Any, *, in_turn: bool) -> None:
         """Refuse to list the items of an iterator without an end; `in_turn`: they could as well be drawn one by one."""
