@@ -1,4 +1,4 @@
-"""Letters at places that the run decides, and reshaped parts of arrays in lists."""
+"""Letters and items at places that the run decides, and reshaped parts of arrays in lists."""
 
 import numpy as np
 import pytest
@@ -58,13 +58,28 @@ def parts_in_a_list(x):
     return np.sum(parts[0] ** 2) + np.sum(parts[1])
 
 
+def by_truth_values(x):
+    """Python's truth values are the ints 0 and 1."""
+    sums, kept = [0.0, 0.0], [[], []]
+    for v in (x * np.array([1.0, -2.0, 3.0])).tolist():
+        sums[v > 0.5] += v * v
+        kept[v > 0.5].append(v)
+    chosen = (np.sin, np.cos)[sums[0] > sums[1]]
+    return chosen(sums[0] * sums[1]) + [x, x * x][x > 0.5] + sum(kept[0]) * sum(kept[1])
+
+
 @BACKENDS
-@pytest.mark.parametrize("f", [traced_back, looked_up, parsed, parts_in_a_list])
+@pytest.mark.parametrize("f", [traced_back, looked_up, parsed, parts_in_a_list, by_truth_values])
 def test_derivatives(f, backend):
     x, h = 0.7, 1e-6
     value, slope = dj.value_and_grad(f, backend=backend)(x)
     assert value == pytest.approx(f(x), rel=1e-12)
     assert slope == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-7)
+
+
+def test_numpys_truth_values_are_no_places():
+    with pytest.raises(TypeError, match="truth value of NumPy's"):
+        dj.jit(lambda x: [x[0], x[1]][x[0] > 0.0], backend="python")(np.ones(2))
 
 
 @BACKENDS
