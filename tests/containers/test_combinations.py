@@ -41,11 +41,6 @@ class Counts:
         yield from self.items
 
 
-def of_a_grid(f):
-    """A program of an array as one of a number."""
-    return functools.wraps(f)(lambda x: f(x * np.array([0.7, -1.2, 0.4, 1.9, -0.3])))
-
-
 def enumerated(x):
     grid = x * np.arange(4.0)
     pairs = itertools.product(enumerate(grid[1:], 1), enumerate(grid))
@@ -100,12 +95,14 @@ def changed_meanwhile(x):
 
 def used_up(x):
     """What is taken all items of has none left."""
-    pairs, squares, numbered = zip(x, x[::-1], strict=True), map(np.square, x), enumerate(x)
+    pairs = zip(x, x[::-1], strict=True)
     total, product = functools.reduce(lambda a, b: (a[0] + b[0], a[1] * b[1]), pairs)
-    sums = list(itertools.accumulate(squares))
-    second = list(itertools.pairwise(numbered))[1]
-    left = len(list(pairs)) + len(list(squares)) + len(list(numbered))
-    return total * product + sums[2] * second[1][1] * second[1][0] + left
+    return total * product + len(list(pairs))
+
+
+def summed_up(x):
+    squared = map(np.square, x)
+    return list(itertools.accumulate(squared))[2] + len(list(squared))
 
 
 def by_own_iterators(x):
@@ -119,10 +116,51 @@ def the_first_few(x):
     return first @ np.array([1.0, 2.0, 3.0]) + sum(squares)
 
 
+def squares(items):
+    for v in items:
+        yield v * v
+
+
+def in_turn(x):
+    """What draws from an iterator stands beside it, and both are drawn from by turns."""
+    it = iter(x)
+    return sum(a * b for a, b in zip(squares(it), it, strict=False))
+
+
+def summed_in_turn(x):
+    it = iter(x)
+    return sum(a * b for a, b in zip(itertools.accumulate(it), it, strict=False))
+
+
+def drawn_from_meanwhile(x):
+    it, total = iter(x), 0.0
+    for a, b in itertools.pairwise(it):
+        total = total * 0.5 + a * b * next(it, 1.0)
+    return total
+
+
+def groups(x):
+    it = iter(x)
+    padded = sum(sum(g) * g[0] for g in itertools.zip_longest(it, it, fillvalue=0.5))
+    threes = itertools.zip_longest(*[enumerate(x)] * 3, fillvalue=(1, x[0]))
+    return padded + len(list(it)) + sum(a[1] * b[1] * b[0] * c[1] for a, b, c in threes)
+
+
 PROGRAMS = [
     enumerated, side_by_side, rows_of_a_matrix, begun_before, of_own_classes, calls_each_once, changed_meanwhile,
-    of_a_grid(used_up), by_own_iterators, of_a_grid(the_first_few),
+    by_own_iterators,
 ]  # fmt: skip
+
+
+DRAWN = [used_up, summed_up, the_first_few, in_turn, summed_in_turn, drawn_from_meanwhile, groups]
+
+
+@pytest.mark.parametrize("f", DRAWN)
+def test_takes_items_when_python_does(f):
+    x, t = np.array([0.7, -1.2, 0.4, 1.9, -0.3]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
+    value, slope = dj.jvp(f, (x,), (t,), backend="python")
+    assert value == pytest.approx(f(x), rel=1e-12)
+    assert slope == pytest.approx((f(x + 1e-6 * t) - f(x - 1e-6 * t)) / 2e-6, rel=1e-7)
 
 
 @BACKENDS

@@ -21,7 +21,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
-from diffjit.primitives.library.resumed.iterators import Cursor, accumulated
+from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, paired
 
 Body = Callable[[Any], Any]
 
@@ -68,8 +68,12 @@ class Iterators(Mixin):
     def taken_in_turn(self, iterables: list[Any]) -> list[Any]:
         """The parts of a `zip` or `map`; `zip(it, it)` of one iterator of a sequence takes groups of its items."""
         moving = [key for i in iterables for key in self._moving(i)]
-        if len(set(moving)) == len(moving):
+        twice = {key for key in moving if moving.count(key) > 1}
+        if not twice:
             return iterables
+        for each in iterables:
+            if isinstance(each, av.Iter) and each.serial in self.sites.turns and twice & {*self._moving(each)[1:]}:
+                raise self.needs_place(each.serial, "")  # it draws from what the others draw from, in turn with them
         source, place = self._sequence_behind(iterables[0])
         if source is None or len(moving) > len(iterables):
             message, cure = "an iterator that stands twice in a `zip` or `map`", "make a list of it first: list(...)"
@@ -91,10 +95,18 @@ class Iterators(Mixin):
         if isinstance(iterable, av.Iter):
             if iterable.claimed or iterable.kind in _HELPERS:
                 return []
-            return [("iterator", iterable.serial), *(key for p in iterable.parts for key in self._moving(p))]
+            sources = iterable.sources or iterable.parts
+            if iterable.kind == "generator":
+                given = iterable.parts[1].values()
+                sources = [part for v in given for part in (v.items if isinstance(v, av.Tup) else (v,))]
+            return [("iterator", iterable.serial), *(key for p in sources for key in self._moving(p))]
         if isinstance(iterable, av.Ref) and isinstance(held := self.contents(iterable), av.ObjC):
             return [("object", iterable.uid)] if self.class_has(held.cls, "__next__") else []
         return []
+
+    def _is_shared(self, iterable: Any) -> bool:
+        """An object with `__next__`, which others may draw from meanwhile."""
+        return isinstance(iterable, av.Ref) and bool(self._moving(iterable))
 
     def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
@@ -338,6 +350,18 @@ class Iterators(Mixin):
         rows = tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))
         return self.iterator(av.Iter("iter", (av.Tup(rows),)))
 
+    @core(itertools.zip_longest)
+    def it_zip_longest(self, *iterables: Any, fillvalue: Any = NONE) -> Any:
+        moving = [key for i in iterables for key in self._moving(i)]
+        if len(set(moving)) == len(moving):
+            fn = self.fn_of(containers.zip_longest)
+            return self.call_fn(fn, list(iterables), {"fillvalue": fillvalue}, None)
+        if len({id(i) for i in iterables}) > 1:
+            message, cure = "an iterator that stands twice in a `zip_longest`", "make a list of it first: list(...)"
+            raise self.unsupported("DJ115", message, None, cure)
+        items = self.collect(iterables[0])
+        return self.call_plain(containers.grouped, items, Static(len(iterables)), fillvalue, node=None)
+
     @core(itertools.groupby)
     def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
         source = self.countable(iterable, None)
@@ -353,6 +377,8 @@ class Iterators(Mixin):
 
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
+        if self._is_shared(iterable):
+            return self.drawn_by(paired, iterable)
         source = self.countable(iterable, None)
         numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
         if numbers:
@@ -377,11 +403,13 @@ class Iterators(Mixin):
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
         plain = is_none(func)
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
-        first, rest = (
-            (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
-        )
+        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
+        if self._is_shared(iterable):
+            return again()
 
         def drive(body: Body) -> None:
+            begun = not is_none(initial)
+            first, rest = (initial, iterable) if begun else self.first_and_rest(iterable, "accumulate() of nothing")
             body(first)
 
             def step(total: Any, item: Any) -> Any:
@@ -391,8 +419,7 @@ class Iterators(Mixin):
 
             self.accumulate(rest, first, step)
 
-        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
-        return self.iterator(av.Iter("lazy", (drive,)), again)
+        return self.iterator(av.Iter("lazy", (drive,), sources=(iterable,)), again)
 
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""
