@@ -175,3 +175,18 @@ def test_lists_iterators_once(f, backend):
 def test_fewer_items_than_counted():
     with pytest.raises(ValueError, match="iterator too short"):
         dj.jit(lambda x: np.fromiter(x, float, count=9), backend="python")(np.ones(3))
+
+
+def sorted_rest(x):
+    """What is left of an iterator may be None for all that its attributes say: sorting makes lists of several kinds."""
+    squared, numbered = (v * v for v in x), enumerate(x)
+    next(squared), next(numbered)
+    by_value = sorted(numbered, key=lambda pair: pair[1])
+    return sorted(squared)[2] * by_value[0][1] * by_value[0][0] + by_value[-1][1]
+
+
+def test_sorts_what_is_left():
+    x, t = np.array([0.7, -1.2, 0.4, 1.9, -0.3]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
+    value, slope = dj.jvp(sorted_rest, (x,), (t,), backend="python")
+    assert value == pytest.approx(sorted_rest(x), rel=1e-12)
+    assert slope == pytest.approx((sorted_rest(x + 1e-6 * t) - sorted_rest(x - 1e-6 * t)) / 2e-6, rel=1e-7)
