@@ -345,7 +345,7 @@ class BuiltinCalls(Mixin):
         source = self.py_list(self.unordered(iterable) if plain else iterable)
         held = self.contents(source)
         falling = self.static_truth(reverse, "`reverse`")
-        keys = source if plain else self.collect(av.Iter("map", (key, source)))
+        keys = source if plain else self.collect(av.Iter("map", (key, source)), apart="keys")
         known = _known_order(self.contents(keys), falling=falling)
         if known is not None and isinstance(held, av.ListC):
             return self.new(av.ListC(tuple(held.items[k] for k in known)))
@@ -401,7 +401,7 @@ class BuiltinCalls(Mixin):
         if len(known) < len(found):
             return column
         order = self.evaluated(sorted, set(known))
-        result = self.new(av.ListC(()))
+        result = self.new(av.ListC(()), "ranks")
 
         def append(item: Any) -> None:
             place = lambda v: Static(order.index(v.obj))  # noqa: E731

@@ -69,13 +69,19 @@ class Questions(Mixin):
     def as_index(self, owner: Any, index: Any) -> Any:
         """An index into a number or an array without dimensions: a mask without dimensions is a truth value.
 
-        One into a list or tuple is an int.
+        One into a list or tuple is an int, or a truth value of Python's.
         """
         if isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and self.is_sequence(owner)):
             own = isinstance(owner, av.Tup) and owner.cls is not None  # which may have a `__getitem__` of its own
             if not own and isinstance(index, Value) and isinstance(index.type, Array) and index.type.ndim > 0:
                 problem = "an array cannot be an index into a list or tuple"
                 raise self.type_problem("DJ308", problem, None, cure="np.array(items)[index]", python=TypeError)
+            truth = isinstance(index, Value) and isinstance(index.type, Scalar) and index.type.dtype.kind == "b"
+            if truth and not own:
+                if not self.is_weak(index):
+                    problem = "a truth value of NumPy's cannot be an index into a list or tuple"
+                    raise self.type_problem("DJ308", problem, None, cure="use int(...)", python=TypeError)
+                return self.to_int(index)
             return self.whole(index, TypeError)
         self.no_part_of_tuple(index)  # into an array it is one index for each axis
         sizes = [v.type.ndim if isinstance(v.type, Array) else 0 for v in (owner, index) if isinstance(v, Value)]

@@ -173,7 +173,7 @@ class NumpyCore(Mixin):
 
         What may be None is tested here: NumPy would make an array of objects.
         """
-        result = self.new(av.ListC(()))
+        result = self.new(av.ListC(()), "arrays")
         self.iterate(items, lambda item: self.list_append(result, self.array(item)), None, key=("arrays", self.place()))
         self.make_dynamic(result)
         return result

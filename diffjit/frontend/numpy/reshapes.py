@@ -108,9 +108,10 @@ class Written(Classes):
         return self.find(v) in self.writers
 
     def after(self, op: Op, *values: Value) -> bool:
-        """Whether something may write to the memory of one of these after an operation of the program.
+        """Whether something may write to the memory of one of these arrays after an operation of the program.
 
-        In a loop that is around both, what stands before it follows in the next turn, unless the memory is new in each.
+        A list that gets another item is written to, not the arrays in it. In a loop that is around both, what stands
+        before it follows in the next turn, unless the memory is new in each.
         """
         if not self.places:
             self._find_places()
@@ -118,6 +119,8 @@ class Written(Classes):
         for root in {self.find(v) for v in values}:
             lasting = [loop for loop in loops if not all(loop in around for around in self.homes.get(root, [()]))]
             for writer in self.writers.get(root, ()):
+                if writer.kind.startswith("list_"):
+                    continue
                 other, around = self.places[writer]
                 if other > place or any(loop in around for loop in lasting):
                     return True

@@ -507,7 +507,7 @@ class Iteration(Mixin):
         if self.is_opaque(value) and count is not None:
             items = self.ask_python(Static(acts.exactly), value, Static(count))
             return [self.get_item(items, Static(k)) for k in range(count)]
-        value = self.countable(self.as_iterable(value), node)
+        value = self.countable(value, node)
         try:
             return self.sequence_items(value, node)
         except UnknownLength:

@@ -21,13 +21,14 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
-from diffjit.primitives.library.resumed.iterators import Cursor, accumulated
+from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, paired
 
 Body = Callable[[Any], Any]
 
 
 USED = Static(True)
 _HELPERS = ("item", "spread", "super")  # of maps: functions, not iterators
+_OF_OTHERS = ("enumerate", "zip", "reversed", "iter")  # their items are those of their parts
 ENDLESS = 2**50  # iterations of a loop that only `break` ends
 
 
@@ -67,8 +68,12 @@ class Iterators(Mixin):
     def taken_in_turn(self, iterables: list[Any]) -> list[Any]:
         """The parts of a `zip` or `map`; `zip(it, it)` of one iterator of a sequence takes groups of its items."""
         moving = [key for i in iterables for key in self._moving(i)]
-        if len(set(moving)) == len(moving):
+        twice = {key for key in moving if moving.count(key) > 1}
+        if not twice:
             return iterables
+        for each in iterables:
+            if isinstance(each, av.Iter) and each.serial in self.sites.turns and twice & {*self._moving(each)[1:]}:
+                raise self.needs_place(each.serial, "")  # it draws from what the others draw from, in turn with them
         source, place = self._sequence_behind(iterables[0])
         if source is None or len(moving) > len(iterables):
             message, cure = "an iterator that stands twice in a `zip` or `map`", "make a list of it first: list(...)"
@@ -90,10 +95,18 @@ class Iterators(Mixin):
         if isinstance(iterable, av.Iter):
             if iterable.claimed or iterable.kind in _HELPERS:
                 return []
-            return [("iterator", iterable.serial), *(key for p in iterable.parts for key in self._moving(p))]
+            sources = iterable.sources or iterable.parts
+            if iterable.kind == "generator":
+                given = iterable.parts[1].values()
+                sources = [part for v in given for part in (v.items if isinstance(v, av.Tup) else (v,))]
+            return [("iterator", iterable.serial), *(key for p in sources for key in self._moving(p))]
         if isinstance(iterable, av.Ref) and isinstance(held := self.contents(iterable), av.ObjC):
             return [("object", iterable.uid)] if self.class_has(held.cls, "__next__") else []
         return []
+
+    def _is_shared(self, iterable: Any) -> bool:
+        """An object with `__next__`, which others may draw from meanwhile."""
+        return isinstance(iterable, av.Ref) and bool(self._moving(iterable))
 
     def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
@@ -209,8 +222,9 @@ class Iterators(Mixin):
         return Indexed(self.number(Static(len(items))), item)
 
     def countable(self, iterable: Any, node: Any) -> Any:
-        """An iterable with a length."""
-        return self.collect(iterable, node) if self.is_lazy(iterable) else iterable
+        """An iterable with a length, of which the items are to be taken now: an iterator has none left."""
+        iterable = self.as_iterable(iterable)
+        return self.collect(iterable, node) if self.is_lazy(iterable) else self.claim(iterable)
 
     def refuse_endless(self, ops: list[Op], iterable: Any, node: Any, *, in_turn: bool) -> None:
         """Refuse to list the items of an iterator without an end; `in_turn`: they could as well be drawn one by one."""
@@ -264,11 +278,22 @@ class Iterators(Mixin):
 
     @core(itertools.product)
     def it_product(self, *iterables: Any, repeat: Any = Static(1)) -> Any:
-        columns = tuple(self._kept(self.countable(i, None)) for i in iterables) * self.static_int(repeat, "`repeat`")
+        columns = tuple(map(self._listed, iterables)) * self.static_int(repeat, "`repeat`")
         known: list[Any] = [self.known_items(c) for c in columns]
         if all(items is not None for items in known):
             return self.iterator(av.Iter("iter", (av.Tup(tuple(av.Tup(row) for row in itertools.product(*known))),)))
         return self.iterator(self.nested(columns))
+
+    def _listed(self, iterable: Any) -> Any:
+        """What `product` lists before it gives anything, to be gone through as often as it takes."""
+        iterable = self.as_iterable(iterable)
+        if self._places(iterable) is None:
+            if isinstance(iterable, av.Iter) and iterable.kind in _OF_OTHERS and not self.is_lazy(iterable):
+                claimed = self.claim(iterable)
+                return replace(claimed, parts=tuple(map(self._listed, claimed.parts)))
+            if isinstance(iterable, av.Iter) or self.is_list_of_known_length(iterable):
+                return self.collect(iterable)
+        return self._kept(iterable)
 
     def _kept(self, iterable: Any) -> Any:
         """What itertools lists before it gives anything: later changes of an array or list are not seen."""
@@ -325,6 +350,18 @@ class Iterators(Mixin):
         rows = tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))
         return self.iterator(av.Iter("iter", (av.Tup(rows),)))
 
+    @core(itertools.zip_longest)
+    def it_zip_longest(self, *iterables: Any, fillvalue: Any = NONE) -> Any:
+        moving = [key for i in iterables for key in self._moving(i)]
+        if len(set(moving)) == len(moving):
+            fn = self.fn_of(containers.zip_longest)
+            return self.call_fn(fn, list(iterables), {"fillvalue": fillvalue}, None)
+        if len({id(i) for i in iterables}) > 1:
+            message, cure = "an iterator that stands twice in a `zip_longest`", "make a list of it first: list(...)"
+            raise self.unsupported("DJ115", message, None, cure)
+        items = self.collect(iterables[0])
+        return self.call_plain(containers.grouped, items, Static(len(iterables)), fillvalue, node=None)
+
     @core(itertools.groupby)
     def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
         source = self.countable(iterable, None)
@@ -340,6 +377,8 @@ class Iterators(Mixin):
 
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
+        if self._is_shared(iterable):
+            return self.drawn_by(paired, iterable)
         source = self.countable(iterable, None)
         numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
         if numbers:
@@ -364,11 +403,13 @@ class Iterators(Mixin):
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
         plain = is_none(func)
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
-        first, rest = (
-            (initial, iterable) if not is_none(initial) else self.first_and_rest(iterable, "accumulate() of nothing")
-        )
+        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
+        if self._is_shared(iterable):
+            return again()
 
         def drive(body: Body) -> None:
+            begun = not is_none(initial)
+            first, rest = (initial, iterable) if begun else self.first_and_rest(iterable, "accumulate() of nothing")
             body(first)
 
             def step(total: Any, item: Any) -> Any:
@@ -378,8 +419,7 @@ class Iterators(Mixin):
 
             self.accumulate(rest, first, step)
 
-        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
-        return self.iterator(av.Iter("lazy", (drive,)), again)
+        return self.iterator(av.Iter("lazy", (drive,), sources=(iterable,)), again)
 
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""

@@ -40,11 +40,11 @@ class Lists(Mixin):
 
     # The heap
 
-    def new(self, contents: Any) -> av.Ref:
-        """A new object on the heap."""
+    def new(self, contents: Any, apart: str = "") -> av.Ref:
+        """A new object on the heap; `apart`: what tells a list from others of other items that this line makes."""
         ref = av.Ref()
         self.sites.made.add(ref.uid)
-        site = self.sites.of[ref.uid] = (self.call_path, self.place())
+        site = self.sites.of[ref.uid] = (self.call_path, (apart, self.place()) if apart else self.place())
         if isinstance(contents, av.DictC):
             if site in self.learned.tables:
                 return self.tabulated(contents)
@@ -445,13 +445,13 @@ class Lists(Mixin):
             return self.new(DynList(lists, held.elem, held.site))
         return self.new(av.ListC(held.items))
 
-    def collect(self, iterable: Any, node: Any = None, *, in_turn: bool = False) -> Any:
+    def collect(self, iterable: Any, node: Any = None, *, in_turn: bool = False, apart: str = "") -> Any:
         """The items of any iterable: those of a new list."""
         try:
-            return self.new(av.ListC(tuple(self.sequence_items(iterable, node))))
+            return self.new(av.ListC(tuple(self.sequence_items(iterable, node))), apart)
         except UnknownLength:
             pass
-        result = self.new(av.ListC(()))
+        result = self.new(av.ListC(()), apart)
         block, first = self.build.block, len(self.build.block.ops)
         self.iterate(iterable, lambda item: self.list_append(result, item), node, key=("collect", self.place()))
         self.refuse_endless(block.ops[first:], iterable, node, in_turn=in_turn)

@@ -197,12 +197,16 @@ class Rows(Mixin):
         """A run-time index into a container of unlike things: a chain of branches."""
         del node
         wrapped = self._place(index, len(items))
+        several: list[Any] = []  # the letters of a text are few, however long it is
+        numbers = [_number_among(several, x) for x in items]
+        if len(several) < len(items):
+            wrapped = self.element(self.lift_constant(np.array(numbers)), wrapped)
 
         def pick(k: int) -> Any:
-            if k == len(items) - 1:
-                return items[k]
+            if k == len(several) - 1:
+                return several[k]
             hit = self.ew("equal", wrapped, Static(k))
-            return self.fork(hit, lambda: items[k], lambda: pick(k + 1))
+            return self.fork(hit, lambda: several[k], lambda: pick(k + 1))
 
         return pick(0)
 
@@ -219,6 +223,15 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two items are one thing, or things that nobody tells apart."""
     both = isinstance(one, Static) and isinstance(other, Static)
     return same_object(one.obj, other.obj) if both else one is other
+
+
+def _number_among(several: list[Any], item: Any) -> int:
+    """Which of several things an item is; a new one is put behind them."""
+    for number, one in enumerate(several):
+        if _same(one, item):
+            return number
+    several.append(item)
+    return len(several) - 1
 
 
 def _alike(rows: Any, items: Sequence[Any]) -> bool:

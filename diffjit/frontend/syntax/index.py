@@ -68,8 +68,6 @@ class Indexing(Mixin):
                 return self.lift_static(self._known_item(owner.obj, index.obj, node))
             elif isinstance(index, av.Slice):
                 return Static(owner.obj[self.static_slice(index, node)])
-            elif isinstance(owner.obj, str):
-                self.static_int(index, "an index into a string", node)
             elif isinstance(owner.obj, type) or type(owner.obj).__module__ == "typing":
                 return self._alias(owner, index)
             else:

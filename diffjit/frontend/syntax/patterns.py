@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import gast
+import numpy as np
 
+from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
+
+_ARRAYS_MATCH = bool(np.ndarray.__flags__ & 1 << 5)  # Py_TPFLAGS_SEQUENCE
 
 
 class Patterns(Mixin):
@@ -97,9 +103,17 @@ class Patterns(Mixin):
         return result, bindings
 
     def _match_sequence(self, pattern: gast.AST, subject: Any) -> tuple[Any, dict[str, Any]]:
-        if not self.is_sequence(subject) or self.is_text(subject):
+        if not self._has_items(subject):
             return Static(False), {}
-        items = self.sequence_items(subject, pattern)
+        try:
+            items = self.sequence_items(subject, pattern)
+        except UnknownLength:
+            what, cure = (
+                "a pattern of items where their number is only known at run time",
+                "compare len(...), and index it",
+            )
+            length = self.number(self.length(subject))
+            raise self.need_static(length, self.unsupported("DJ114", what, pattern, cure)) from None
         star = next((k for k, p in enumerate(pattern.patterns) if isinstance(p, gast.MatchStar)), None)
         if star is None:
             if len(items) != len(pattern.patterns):
@@ -117,6 +131,14 @@ class Patterns(Mixin):
         if name is not None:
             bindings = {**bindings, name: self.new(av.ListC(tuple(items[star : len(items) - behind])))}
         return test, bindings
+
+    def _has_items(self, subject: Any) -> bool:
+        """Whether Python takes it for a sequence: arrays since some version of NumPy."""
+        if isinstance(subject, Static) and isinstance(subject.obj, np.ndarray):
+            return _ARRAYS_MATCH and subject.obj.ndim > 0
+        if isinstance(subject, Value) and isinstance(subject.type, Array):
+            return _ARRAYS_MATCH and subject.type.ndim > 0
+        return self.is_sequence(subject) and not self.is_text(subject)
 
     def _match_mapping(self, pattern: gast.AST, subject: Any) -> tuple[Any, dict[str, Any]]:
         held = self.contents(subject) if isinstance(subject, av.Ref) else None

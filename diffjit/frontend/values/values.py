@@ -220,12 +220,14 @@ class Slice:
 class Iter:
     """A lazy iterator: kind is enumerate, zip, reversed, map, filter, generator (function called) or genexp.
 
-    `claimed`: it may be gone through; an iterator in the user's hands is claimed once.
+    `claimed`: it may be gone through; an iterator in the user's hands is claimed once. `sources`: what it draws from,
+    where its parts do not say that.
     """
 
     kind: str
     parts: tuple[Any, ...]
     claimed: bool = False
+    sources: tuple[Any, ...] = ()
     serial: int = field(default_factory=lambda: next(_ids))
 
 

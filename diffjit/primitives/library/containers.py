@@ -328,12 +328,17 @@ def zipped_strictly(*iterables):
             raise ValueError("zip() arguments differ in length")
 
 
-@implements(itertools.zip_longest)
 def zip_longest(*iterables, fillvalue=None):
     """Tuples as long as any of the iterables has items."""
     columns = [i if isinstance(i, (list, tuple, np.ndarray)) else list(i) for i in iterables]
     for k in range(max([len(c) for c in columns])):
         yield tuple([c[k] if k < len(c) else fillvalue for c in columns])
+
+
+def grouped(items, count, fill):
+    """What `zip_longest` gives of an iterator that stands in it several times."""
+    for start in range(0, len(items), count):
+        yield tuple([items[start + k] if start + k < len(items) else fill for k in range(count)])
 
 
 @implements(itertools.tee)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 import numpy as np
@@ -225,8 +226,12 @@ def fromfunction(function, shape, *, dtype=float, **kwargs):
 @implements(np.fromiter)
 def fromiter(iter, dtype, count=-1):  # noqa: A002 - NumPy's name
     """The items of an iterable, or the first `count`."""
-    items = np.array(list(iter), dtype=dtype)
-    return items if count < 0 else items[:count]
+    if count < 0:
+        return np.array(list(iter), dtype=dtype)
+    items = list(itertools.islice(iter, count))
+    if len(items) < count:
+        raise ValueError("iterator too short")
+    return np.array(items, dtype=dtype)
 
 
 @implements(np.asarray_chkfinite)

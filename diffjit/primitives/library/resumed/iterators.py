@@ -189,6 +189,15 @@ def cycled(iterable):
         place = (place + 1) % len(items)
 
 
+def paired(iterable):
+    """What `itertools.pairwise` gives."""
+    before, begins = None, True
+    for item in iterable:
+        if not begins:
+            yield before, item
+        before, begins = item, False
+
+
 def accumulated(iterable, function, initial):
     """What `itertools.accumulate` gives."""
     total, begins = initial, initial is None
