@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -15,13 +15,14 @@ from diffjit.frontend.objects.iterate import Indexed, UnknownLength
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.reach import Reach, changed, made, written
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
-from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, paired
+from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, padded, paired
 
 Body = Callable[[Any], Any]
 
@@ -104,9 +105,9 @@ class Iterators(Mixin):
             return [("object", iterable.uid)] if self.class_has(held.cls, "__next__") else []
         return []
 
-    def _is_shared(self, iterable: Any) -> bool:
-        """An object with `__next__`, which others may draw from meanwhile."""
-        return isinstance(iterable, av.Ref) and bool(self._moving(iterable))
+    def _one_by_one(self, iterable: Any) -> bool:
+        """Whether items have to be drawn when their turn comes: they may depend on what happens meanwhile."""
+        return self.is_lazy(iterable) or (isinstance(iterable, av.Ref) and bool(self._moving(iterable)))
 
     def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
@@ -171,7 +172,34 @@ class Iterators(Mixin):
         What stands in front of a lazy part ends the loop before that is asked for another item, which it may keep.
         """
         lead = next((p for p in parts if self.is_lazy(p)), None) or next(p for p in parts if self.can_unroll(p))
-        beside = [None if p is lead else self.collect(p, node, in_turn=True) if self.is_lazy(p) else p for p in parts]
+        with ExitStack() as listed:
+            beside = [
+                None if p is lead else listed.enter_context(self.ahead(p, node)) if self.is_lazy(p) else p
+                for p in parts
+            ]
+            self._abreast(lead, beside, body, node)
+
+    @contextmanager
+    def ahead(self, iterable: Any, node: Any, whose: str = "") -> Iterator[Any]:
+        """The items of a lazy iterator, listed though a loop, which is what this is around, draws them one by one.
+
+        So they must be the same as later: what they are made of does not change in the loop, nor while they are made.
+        Else they are drawn in turn; `whose`: by what cannot do that.
+        """
+        what, start, ops = Reach(self.cells, iterable), dict(self.cells), self.build.block.ops
+        before = len(ops)
+        items = self.collect(iterable, node, in_turn=True)
+        effect = bool(changed(start, self.cells) or written(ops[before:]) - made(ops[before:]))
+        if not effect:
+            start, before = dict(self.cells), len(ops)
+            yield items
+        if effect or what.touched(start, self.cells, ops[before:]):
+            message = "an iterator whose items depend on what the loop over it and others changes"
+            if whose:
+                raise self.unsupported("DJ115", f"{whose} of {message}", node, "compute the items in the loop itself")
+            raise self.needs_place(iterable.serial, message, node)
+
+    def _abreast(self, lead: Any, beside: list[Any], body: Body, node: Any) -> None:
         first = [None if p is None else self.alongside(p, node) for p in beside]
         before = beside.index(None)
         uid, name = next(self._uids), ("t", next(self._uids))
@@ -354,6 +382,8 @@ class Iterators(Mixin):
     def it_zip_longest(self, *iterables: Any, fillvalue: Any = NONE) -> Any:
         moving = [key for i in iterables for key in self._moving(i)]
         if len(set(moving)) == len(moving):
+            if any(map(self._one_by_one, iterables)):
+                return self.call_fn(self.fn_of(padded), [fillvalue, *iterables], {}, None)
             fn = self.fn_of(containers.zip_longest)
             return self.call_fn(fn, list(iterables), {"fillvalue": fillvalue}, None)
         if len({id(i) for i in iterables}) > 1:
@@ -364,6 +394,13 @@ class Iterators(Mixin):
 
     @core(itertools.groupby)
     def it_groupby(self, iterable: Any, key: Any = NONE) -> Any:
+        if self.is_lazy(iterable):
+
+            def drive(body: Body) -> None:
+                with self.ahead(self.claim(iterable), None, "groups") as items:
+                    self.iterate(self.it_groupby(items, key), body, None)
+
+            return self.iterator(av.Iter("lazy", (drive,), sources=(iterable, key)))
         source = self.countable(iterable, None)
         items = self.known_items(source)
         if items is None or not all(isinstance(i, Static) for i in items):
@@ -375,10 +412,18 @@ class Iterators(Mixin):
         groups = (av.Tup((keys[run[0]], av.Iter("iter", (av.Tup(tuple(items[n] for n in run)),)))) for run in runs)
         return self.iterator(av.Iter("iter", (av.Tup(tuple(groups)),)))
 
+    @core(itertools.tee)
+    def it_tee(self, iterable: Any, n: Any = Static(2)) -> Any:
+        # All items are listed now, and who goes through them when is not known.
+        if self.is_lazy(iterable) and Reach(self.cells, iterable).may_change([(f.uid, f.fn.node) for f in self.frames]):
+            message = "`tee` of an iterator whose items depend on what may change meanwhile"
+            raise self.unsupported("DJ115", message, None, "make a list of it first: list(...)")
+        return self.call_plain(containers.tee, iterable, n, node=None)
+
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:
-        if self._is_shared(iterable):
-            return self.drawn_by(paired, iterable)
+        if self._one_by_one(iterable):
+            return self.call_fn(self.fn_of(paired), [iterable], {}, None)
         source = self.countable(iterable, None)
         numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
         if numbers:
@@ -403,9 +448,9 @@ class Iterators(Mixin):
     def it_accumulate(self, iterable: Any, func: Any = NONE, *, initial: Any = NONE) -> Any:
         plain = is_none(func)
         combine = (lambda a, b: self.binary("add", a, b)) if plain else (lambda a, b: self.call(func, [a, b], {}))
-        again = lambda: self.drawn_by(accumulated, iterable, Static(operator.add) if plain else func, initial)  # noqa: E731
-        if self._is_shared(iterable):
-            return again()
+        args = [iterable, Static(operator.add) if plain else func, initial]
+        if self._one_by_one(iterable):
+            return self.call_fn(self.fn_of(accumulated), args, {}, None)
 
         def drive(body: Body) -> None:
             begun = not is_none(initial)
@@ -419,7 +464,7 @@ class Iterators(Mixin):
 
             self.accumulate(rest, first, step)
 
-        return self.iterator(av.Iter("lazy", (drive,), sources=(iterable,)), again)
+        return self.iterator(av.Iter("lazy", (drive,), sources=(iterable,)), lambda: self.drawn_by(accumulated, *args))
 
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""

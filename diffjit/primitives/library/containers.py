@@ -341,8 +341,7 @@ def grouped(items, count, fill):
         yield tuple([items[start + k] if start + k < len(items) else fill for k in range(count)])
 
 
-@implements(itertools.tee)
-def tee(iterable, n=2, /):
+def tee(iterable, n):
     """Several iterators over the same items."""
     items = list(iterable)
     return tuple([iter(items) for _ in range(n)])
@@ -447,7 +446,13 @@ def dropwhile(predicate, iterable):
 @implements(itertools.cycle)
 def cycle(iterable):
     """The items over and over."""
-    items = list(iterable)
+    if isinstance(iterable, (list, tuple, np.ndarray)):
+        items = list(iterable)
+    else:  # the first time, each is drawn when its turn comes
+        items = []
+        for item in iterable:
+            items.append(item)
+            yield item
     while len(items) > 0:
         yield from items
 

@@ -189,6 +189,16 @@ def cycled(iterable):
         place = (place + 1) % len(items)
 
 
+def padded(fill, *iterables):
+    """What `itertools.zip_longest` gives."""
+    columns = [begun(i) for i in iterables]
+    while True:
+        found = [column.more() for column in columns]
+        if not any(found):
+            return
+        yield tuple([column.take() if more else fill for column, more in zip(columns, found, strict=True)])
+
+
 def paired(iterable):
     """What `itertools.pairwise` gives."""
     before, begins = None, True
