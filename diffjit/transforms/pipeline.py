@@ -12,6 +12,7 @@ from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
 from diffjit.ir.walk import dce, unused_but_raising, walk
+from diffjit.transforms.longints import long_integers
 from diffjit.transforms.modes.columns import Apart, Columns
 from diffjit.transforms.modes.forward import Several, forward
 from diffjit.transforms.modes.shared_unions import fewer_unions
@@ -52,6 +53,7 @@ def _shorten(function: Function) -> None:
 PASSES = (
     Pass("simplify", simplify, optional=False),
     Pass("cse", share_common, needs=("simplify",)),
+    Pass("long-ints", long_integers, needs=("cse",), optional=False, phases=frozenset({Phase.PROGRAM})),
     Pass("masks", condition_sums, needs=("cse",), phases=frozenset({Phase.PROGRAM})),
     Pass("products", _share_again, needs=("cse",)),
     Pass("tidy", tidy, needs=("cse",), phases=DERIVED),

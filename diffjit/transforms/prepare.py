@@ -10,6 +10,7 @@ from diffjit.errors import MemoryProblem
 from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.types import Array
 from diffjit.ir.walk import clone_block, rename, walk
+from diffjit.transforms.longints import long_integers
 from diffjit.transforms.optimise.logarithms import reroute
 
 
@@ -39,6 +40,7 @@ def own_copy(function: Function) -> Function:
                                x[0] = 1
     """
     f = copied_params(function, drawing=True)[0]
+    long_integers(f)  # of a verb inside a program, which no other pass has seen
     reroute(f, analyses(f).memory)
     return f
 

@@ -95,3 +95,16 @@ def test_as_python(seed, kind, tmp_path, monkeypatch):
             assert slope(x, k) @ v == pytest.approx(difference, rel=1e-5, abs=1e-7)
         after = nrt.rtsys.get_allocation_stats()
         assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free, text
+
+
+@pytest.mark.parametrize("cut", [(None, None, 2), (1, None, 3), (-1, 0, -2), (None, 4, -1), (5, 2, 1)])
+def test_parts_of_a_growing_list_are_deleted(cut):
+    def f(x):
+        items = [v for v in x if v > 0]
+        del items[cut[0] : cut[1] : cut[2]]
+        return sum(v * (k + 1) for k, v in enumerate(items)) ** 2
+
+    x = np.arange(1.0, 8.0)
+    value, slope = dj.value_and_grad(f, backend="python")(x)
+    assert value == f(x)
+    np.testing.assert_allclose(slope, [(f(x + e) - f(x - e)) / 2e-5 for e in 1e-5 * np.eye(7)], rtol=1e-7, atol=1e-6)

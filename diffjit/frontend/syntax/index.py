@@ -176,8 +176,8 @@ class Indexing(Mixin):
             del items[place if part is None else part]
             self.write(owner, replace(held, items=tuple(items)))
         elif isinstance(held, DynList):
-            if isinstance(index, av.Slice) and is_none(index.step):
-                self.call_plain(containers.delete_slice, owner, *split_slice(index)[:2], node=node)
+            if isinstance(index, av.Slice):
+                self.call_plain(containers.delete_slice, owner, *split_slice(index), node=node)
             else:
                 self.dyn_pop(owner, index)
         else:

@@ -105,11 +105,15 @@ def assign_stepped(items, start, stop, step, new):
         items[low + k * step] = new[k]
 
 
-def delete_slice(items, start, stop):
-    """del items[start:stop]."""
-    low, high = bounds(start, stop, 1, len(items))
-    for _ in range(low, high):
-        items.pop(low)
+def delete_slice(items, start, stop, step):
+    """del items[start:stop:step], the last one first, so that the others keep their places."""
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = bounds(start, stop, step, len(items))
+    places = range(low, high, step)
+    for k in range(len(places)):
+        items.pop(low + (len(places) - 1 - k) * step if step > 0 else low + k * step)
 
 
 def array_of_rows(rows):

@@ -1,0 +1,194 @@
+"""Integers that grow ever faster, and are only ever made floats, are floats.
+
+factorial = 1                                   factorial = 1.0
+for k in range(1, n):                           for k in range(1, n):
+    factorial *= k                        ->        factorial *= float(k)
+    total += x**k / factorial                       total += x**k / factorial
+
+Python's ints have no limit, those of machine code have 64 bits: 21! and 3**k soon are beyond them. As a float each
+product is rounded, where Python rounds once, at the end: below 2**53 there is no difference, and above some units in
+the last place. What is compared, divided without a remainder, an index or a result stays an int, and raises where it
+does not fit. Beyond what a float can be, Python's conversion raises, and so does this.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Function, Op, Value, const_of
+from diffjit.ir.types import BOOL, Scalar
+from diffjit.ir.walk import blocks, carried, has_exit, initial, walk
+
+FLOAT = Scalar(np.dtype(float), weak=True)
+_EXACT = ("+", "-", "*")  # operators that a float has as an int has them, but for rounding
+
+
+def long_integers(function: Function) -> None:
+    """Apply it to all that may grow beyond 64 bits, in place."""
+    loops = [(op, k) for op in walk(function.body) if op.row.loop for k, v in enumerate(op.outputs) if _is_int(v)]
+    powers = [op for op in walk(function.body) if op.kind == "power" and _is_power(op)]
+    if not powers and (not loops or all(op.kind != "multiply" or not _is_int(op.out) for op in walk(function.body))):
+        return
+    program = _Program(function)
+    for op in powers:
+        group = program.group(op.out)
+        if group is not None:
+            program.convert(group)
+    for loop, k in loops:
+        args, result = carried(loop, k)
+        group = program.group(args[-1])
+        if group is not None and program.multiplies(group, result):
+            program.convert(group)
+
+
+def _is_power(op: Op) -> bool:
+    """Of ints, with an exponent that is not known, and a base that makes it grow."""
+    base, exponent = op.inputs
+    return _is_int(op.out) and _is_int(base) and const_of(exponent) is None and const_of(base) not in (0, 1, -1)
+
+
+def _is_int(v: Value) -> bool:
+    return isinstance(v.type, Scalar) and v.type.weak and v.type.dtype == np.int64
+
+
+class _Program:
+    """Who reads what, and where values go that blocks hand on."""
+
+    def __init__(self, function: Function) -> None:
+        self.block: dict[Op, Block] = {}
+        self.users: dict[Value, list[Op]] = {}
+        self.becomes: dict[Value, list[Value]] = {}  # what a value is behind a branch, and in a loop and behind it
+        self.origins: dict[Value, list[Value]] = {}  # the other way round
+        self.taken: set[Value] = {*function.results, *function.params}  # handed on in another way
+        for block in blocks(function.body):
+            for op in block.ops:
+                self.block[op] = block
+                for v in op.inputs:
+                    self.users.setdefault(v, []).append(op)
+                self._joins(op)
+
+    def _joins(self, op: Op) -> None:
+        if op.kind == "if":
+            for region in op.regions:
+                for v, output in zip(region.results, op.outputs, strict=True):
+                    self._become(v, [output])
+        elif op.row.loop:
+            for k, (output, first) in enumerate(zip(op.outputs, initial(op), strict=True)):
+                args, result = carried(op, k)
+                for v in (first, *args, result):
+                    self._become(v, [*args, output])
+            inner = op.regions[-1]
+            self.taken.update(inner.results[: has_exit(op)], *(region.results for region in op.regions[:-1]))
+            self.taken.update(inner.args[:1] if op.kind == "for" else ())
+        else:
+            for region in op.regions:
+                self.taken.update(region.args, region.results)
+
+    def _become(self, v: Value, others: list[Value]) -> None:
+        self.becomes.setdefault(v, []).extend(others)
+        for other in others:
+            self.origins.setdefault(other, []).append(v)
+
+    def multiplies(self, group: set[Value], result: Value) -> bool:
+        """Whether what a loop carries is a multiple of what it carried, or a sum of several such."""
+        seen, todo = {result}, [result]
+        while todo:
+            v = todo.pop()
+            op = v.op
+            origins = list(self.origins.get(v, ()))
+            if op is not None and op.row.operator in _EXACT:
+                one, other = op.inputs[0], op.inputs[-1]
+                both = one in group and other in group and len(op.inputs) == 2
+                if both or (
+                    op.kind == "multiply"
+                    and any(a in group and const_of(b) not in (1, -1) for a, b in ((one, other), (other, one)))
+                ):
+                    return True
+                origins += op.inputs
+            todo += (u for u in origins if u in group and u not in seen)
+            seen.update(origins)
+        return False
+
+    def group(self, seed: Value) -> set[Value] | None:
+        """All ints that are computed of one; None where any of them is used as an int."""
+        found, todo = {seed}, [seed]
+        while todo:
+            v = todo.pop()
+            if v in self.taken or not _is_int(v):
+                return None
+            others = list(self.becomes.get(v, ()))
+            for op in self.users.get(v, ()):
+                if op.row.operator in _EXACT and _is_int(op.out):
+                    others.append(op.out)
+                elif not _makes_float(op) and not self._hands_on(op, v):
+                    return None
+            todo += (other for other in others if other not in found)
+            found.update(others)
+        return found
+
+    def _hands_on(self, op: Op, v: Value) -> bool:
+        """Whether a loop only takes a value as what something carried begins as."""
+        return op.row.loop and v not in op.inputs[: len(op.inputs) - len(op.outputs)]
+
+    def convert(self, group: set[Value]) -> None:
+        """Make them floats: what they are computed of is cast, and what is infinite raises where a float is made."""
+        for v in group:
+            v.type = FLOAT
+        for op in list(self.block):
+            if any(v in group for v in op.outputs) and (op.row.operator in _EXACT or op.kind == "power"):
+                self._cast(op, op.inputs, group, op)
+                op.attrs.pop("nowrap", None)
+            elif not op.row.loop and any(v in group for v in op.inputs):
+                self._exit(op, [v for v in op.inputs if v in group])
+            elif op.row.loop and any(v in group for v in op.outputs):
+                self._cast(op, op.inputs, group, op, [None] * (len(op.inputs) - len(op.outputs)) + op.outputs)
+            if op.regions and any(v in group for v in op.outputs):
+                for region in op.regions if op.kind == "if" else op.regions[-1:]:
+                    skipped = has_exit(op) if op.row.loop else 0
+                    wanted = [None] * skipped + op.outputs
+                    self._cast(op, region.results, group, None, wanted, region)
+
+    def _cast(
+        self,
+        op: Op,
+        values: list[Value],
+        group: set[Value],
+        before: Op | None,
+        wanted: list[Value | None] | list[Value] | None = None,
+        block: Block | None = None,
+    ) -> None:
+        """Cast those of an operation's inputs, or of a block's results, that have to be floats now."""
+        home = self.block[op] if block is None else block
+        for k, v in enumerate(values):
+            if v.type == FLOAT or not _is_int(v) or (wanted is not None and wanted[k] not in group):
+                continue
+            made = Value(FLOAT, None)
+            cast = Op("cast", [v], [made], {}, loc=op.loc)
+            made.op, made.block = cast, home
+            home.ops.insert(len(home.ops) if before is None else home.ops.index(before), cast)
+            values[k] = made
+
+    def _exit(self, op: Op, taken: list[Value]) -> None:
+        for v in dict.fromkeys(taken):
+            self._raise_if_infinite(op, v)
+
+    def _raise_if_infinite(self, op: Op, v: Value) -> None:
+        home = self.block[op]
+        build = Builder(Block())
+        build.loc = op.loc
+        test = build.value("isinf", [v], BOOL)
+        failing = Block()
+        with build.inside(failing):
+            build.op("raise", [], exception=OverflowError, parts=("int too large to convert to float",))
+        build.op("if", [test], regions=[failing, Block()])
+        for made in build.block.ops:
+            for out in made.outputs:
+                out.op, out.block = made, home
+        place = home.ops.index(op)
+        home.ops[place:place] = build.block.ops
+
+
+def _makes_float(op: Op) -> bool:
+    """Whether an int among the operands counts as a float."""
+    return (op.kind == "cast" or op.row.operator in (*_EXACT, "/")) and op.out.type.dtype.kind in "fc"
