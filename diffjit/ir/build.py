@@ -101,8 +101,12 @@ class Builder:
         self.op("for", [self.const(0), length, self.const(1)], regions=[body], exit=False, reverse=False)
 
     def const(self, number: Any, ty: Type | None = None) -> Value:
-        """A constant; a weak type makes it a Python number."""
+        """A constant; a weak type makes it a Python number. Compiled, an int beyond 64 bits is a sum that overflows."""
         ty = ty or scalar_type_of(number)
+        if ty.weak and ty.dtype.kind == "i" and not -(2**63) <= number < 2**63:
+            high, low = divmod(int(number), 2**62)
+            above = self.value("multiply", [self.const(high, ty), self.const(2**62, ty)], ty)
+            return self.value("add", [above, self.const(low, ty)], ty)
         if ty.weak:
             number = {"b": bool, "i": int, "f": float, "c": complex}[ty.dtype.kind](number)
         else:

@@ -212,8 +212,9 @@ class Lifting(Mixin):
             return Static(value)
         if isinstance(value, (int, float, complex, np.number)):
             plain_number(value)
-            if key in self.learned.captures or (isinstance(value, (float, np.floating)) and np.isinf(value)):
-                self.guards[key] = Guard(getter, value)  # rules must know that it is infinite
+            infinite = isinstance(value, (float, np.floating)) and np.isinf(value)  # which rules must know
+            if key in self.learned.captures or infinite or av.is_long(value):
+                self.guards[key] = Guard(getter, value)
                 return Static(value)
             if key in self.learned.signs:
                 self.signs[key] = tree.sign_of(value)

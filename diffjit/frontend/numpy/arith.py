@@ -45,6 +45,7 @@ PYTHON_OPERATORS = {kind: _python_operator(row) for kind, row in ROWS.items() if
 _OF_REALS = frozenset({"sinc", "i0"})  # what is computed of real numbers alone, by functions that are no ufuncs
 _FOLLOWING = frozenset({"const", "negative", "positive", "cast", "multiply"})  # their sign follows from the operands'
 _GUARDED = {"zmul": "multiply", "zdiv": "divide"}  # and what they are where the guard is not needed
+BEYOND_FLOATS = 2**1024  # Python's ints from here on are no floats
 _PYTHON_TYPES = {"b": np.dtype(np.bool_), "i": int, "f": float, "c": complex}
 
 
@@ -197,7 +198,7 @@ class Arith(Mixin):
             folded = self._fold(kind, args, weak=weak)
             if folded is not None:
                 return folded
-        operands = [self.number(a) for a in args]
+        operands = [self.number(a) for a in short_among_floats(args)]
         if self.handlers:
             self.guard_broadcast(operands)
         if self.rule_mode:
@@ -400,7 +401,7 @@ class Arith(Mixin):
                 result = function(*numbers)
         except (ZeroDivisionError, OverflowError, ValueError, TypeError):
             return None
-        if isinstance(result, int) and abs(result) >= 2**63:
+        if isinstance(result, int) and abs(result) >= BEYOND_FLOATS:
             return None
         return Static(result) if av.is_number(result) else None
 
@@ -478,3 +479,16 @@ __all__ = [
     "scalar_type_of",
     "shape_text",
 ]
+
+
+def short_among_floats(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands, where Python makes floats of ints as another one is a float: an int may be beyond 64 bits."""
+    longs = [isinstance(a, Static) and av.is_long(a.obj) and abs(a.obj) < BEYOND_FLOATS for a in args]
+    kinds = [np.asarray(a.obj).dtype.kind if isinstance(a, Static) else a.type.dtype.kind for a in args if _typed(a)]
+    if not any(longs) or not {"f", "c"}.intersection(kinds):
+        return args
+    return tuple(Static(float(a.obj)) if long else a for a, long in zip(args, longs, strict=True))
+
+
+def _typed(value: Any) -> bool:
+    return av.is_number(value.obj) if isinstance(value, Static) else isinstance(value, Value)
