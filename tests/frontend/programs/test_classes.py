@@ -322,9 +322,14 @@ def pairs_in_turn(x):
     return sum(a * b for a, (_, b) in zip(it, enumerate(it), strict=False))
 
 
+def test_one_iterator_twice():
+    value, slope = dj.value_and_grad(pairs_in_turn, backend="python")(1.3)
+    assert value == pytest.approx(pairs_in_turn(1.3), rel=1e-12)
+    assert slope == pytest.approx((pairs_in_turn(1.3 + 1e-6) - pairs_in_turn(1.3 - 1e-6)) / 2e-6, rel=1e-7)
+
+
 REFUSED = {
     "array of objects": ("DJ301", lambda x: np.sum(np.array([x, 1.0]) + Adding())),
-    "one iterator twice": ("DJ115", pairs_in_turn),
     "a dict returned": ("DJ319", lambda x: Bunch(a=x)),
     "keys returned": ("DJ319", lambda x: {Adding(): x}),
     "copied by its class": ("DJ118", lambda x: copy.copy(Ordered(a=x))["a"]),
