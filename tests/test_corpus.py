@@ -87,10 +87,8 @@ def compiled(name, mode):
 
 def as_python(name, mode):
     """Whether the short suite runs a program as Python text in a mode."""
-    if compiled(name, mode):
-        return False
     second = case(name).supports("second") and turn(name, 9) // 3 == 0
-    return second if mode == "second" else not (mode == "grad" and second) and (mode != own(name) or turn(name, 10) % 2)
+    return second if mode == "second" else not compiled(name, mode) and not (mode == "grad" and second)
 
 
 def parameters(backend, short):
