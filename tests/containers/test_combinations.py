@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import along, of_one_number
 
+X, T = np.array([0.7, -1.2, 0.4, 1.9, -0.3]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
 BACKENDS = pytest.mark.parametrize("backend", ["python", "numba"])
 
 
@@ -157,19 +159,13 @@ DRAWN = [used_up, summed_up, the_first_few, in_turn, summed_in_turn, drawn_from_
 
 @pytest.mark.parametrize("f", DRAWN)
 def test_takes_items_when_python_does(f):
-    x, t = np.array([0.7, -1.2, 0.4, 1.9, -0.3]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
-    value, slope = dj.jvp(f, (x,), (t,), backend="python")
-    assert value == pytest.approx(f(x), rel=1e-12)
-    assert slope == pytest.approx((f(x + 1e-6 * t) - f(x - 1e-6 * t)) / 2e-6, rel=1e-7)
+    along(f, X, T)
 
 
 @BACKENDS
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_lists_iterators_once(f, backend):
-    x, h = 1.3, 1e-6
-    value, slope = dj.value_and_grad(f, backend=backend)(x)
-    assert value == pytest.approx(f(x), rel=1e-12)
-    assert slope == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-7)
+    of_one_number(f, backend)
 
 
 def test_fewer_items_than_counted():
@@ -186,7 +182,4 @@ def sorted_rest(x):
 
 
 def test_sorts_what_is_left():
-    x, t = np.array([0.7, -1.2, 0.4, 1.9, -0.3]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
-    value, slope = dj.jvp(sorted_rest, (x,), (t,), backend="python")
-    assert value == pytest.approx(sorted_rest(x), rel=1e-12)
-    assert slope == pytest.approx((sorted_rest(x + 1e-6 * t) - sorted_rest(x - 1e-6 * t)) / 2e-6, rel=1e-7)
+    along(sorted_rest, X, T)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import along
 
 X, T = np.array([0.3, 1.2, -0.7, 2.1, 0.9]), np.array([1.0, 0.5, -2.0, 0.3, 0.7])
 
@@ -117,20 +118,14 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-def check(f, backend):
-    value, slope = dj.jvp(f, (X,), (T,), backend=backend)
-    assert value == pytest.approx(f(X), rel=1e-12)
-    assert slope == pytest.approx((f(X + 1e-6 * T) - f(X - 1e-6 * T)) / 2e-6, rel=1e-7)
-
-
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_as_python_has_it(f):
-    check(f, "python")
+    along(f, X, T)
 
 
 @pytest.mark.parametrize("f", [reads_a_list, pairs])
 def test_compiled(f):
-    check(f, "numba")
+    along(f, X, T, "numba")
 
 
 def groups(x):
@@ -164,4 +159,4 @@ def test_runs_of_what_stays():
         next(other)
         return sum(s * (1 + key) for key, s in found) + sum(a * b for a, b in zip(one, other, strict=False))
 
-    check(quiet, "python")
+    along(quiet, X, T)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import of_one_number
 
 BACKENDS = ["python", "numba"]
 
@@ -323,9 +324,7 @@ def pairs_in_turn(x):
 
 
 def test_one_iterator_twice():
-    value, slope = dj.value_and_grad(pairs_in_turn, backend="python")(1.3)
-    assert value == pytest.approx(pairs_in_turn(1.3), rel=1e-12)
-    assert slope == pytest.approx((pairs_in_turn(1.3 + 1e-6) - pairs_in_turn(1.3 - 1e-6)) / 2e-6, rel=1e-7)
+    of_one_number(pairs_in_turn)
 
 
 REFUSED = {

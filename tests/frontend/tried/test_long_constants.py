@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import of_one_number
 
 AVOGADRO = 6022 * 10**20
 
@@ -41,10 +42,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("backend", ["python", "numba"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_meets_floats(f, backend):
-    x, h = 1.5, 1e-6
-    value, slope = dj.value_and_grad(f, backend=backend)(x)
-    assert value == pytest.approx(f(x), rel=1e-14)
-    assert slope == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-8)
+    of_one_number(f, backend, 1.5, rel=1e-14, slopes=1e-8)
 
 
 def test_comes_out_as_it_is():
