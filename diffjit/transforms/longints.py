@@ -13,22 +13,21 @@ does not fit. Beyond what a float can be, Python's conversion raises, and so doe
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
-from diffjit.ir.types import BOOL, Scalar
-from diffjit.ir.walk import blocks, carried, has_exit, initial, walk
+from diffjit.ir.types import BOOL, FLOAT, INT
+from diffjit.ir.walk import blocks, carried, has_exit, initial, uses, walk
 
-FLOAT = Scalar(np.dtype(float), weak=True)
 _EXACT = ("+", "-", "*")  # operators that a float has as an int has them, but for rounding
 
 
 def long_integers(function: Function) -> None:
     """Apply it to all that may grow beyond 64 bits, in place."""
-    loops = [(op, k) for op in walk(function.body) if op.row.loop for k, v in enumerate(op.outputs) if _is_int(v)]
+    loops = [(op, k) for op in walk(function.body) if op.row.loop for k, v in enumerate(op.outputs) if v.type == INT]
     powers = [op for op in walk(function.body) if op.kind == "power" and _is_power(op)]
-    if not powers and (not loops or all(op.kind != "multiply" or not _is_int(op.out) for op in walk(function.body))):
+    if not powers and not loops:
         return
     program = _Program(function)
     for op in powers:
@@ -45,11 +44,7 @@ def long_integers(function: Function) -> None:
 def _is_power(op: Op) -> bool:
     """Of ints, with an exponent that is not known, and a base that makes it grow."""
     base, exponent = op.inputs
-    return _is_int(op.out) and _is_int(base) and const_of(exponent) is None and const_of(base) not in (0, 1, -1)
-
-
-def _is_int(v: Value) -> bool:
-    return isinstance(v.type, Scalar) and v.type.weak and v.type.dtype == np.int64
+    return op.out.type == base.type == INT and const_of(exponent) is None and const_of(base) not in (0, 1, -1)
 
 
 class _Program:
@@ -57,15 +52,13 @@ class _Program:
 
     def __init__(self, function: Function) -> None:
         self.block: dict[Op, Block] = {}
-        self.users: dict[Value, list[Op]] = {}
+        self.users = uses(function)
         self.becomes: dict[Value, list[Value]] = {}  # what a value is behind a branch, and in a loop and behind it
         self.origins: dict[Value, list[Value]] = {}  # the other way round
         self.taken: set[Value] = {*function.results, *function.params}  # handed on in another way
         for block in blocks(function.body):
             for op in block.ops:
                 self.block[op] = block
-                for v in op.inputs:
-                    self.users.setdefault(v, []).append(op)
                 self._joins(op)
 
     def _joins(self, op: Op) -> None:
@@ -115,11 +108,13 @@ class _Program:
         found, todo = {seed}, [seed]
         while todo:
             v = todo.pop()
-            if v in self.taken or not _is_int(v):
+            if v in self.taken or v.type != INT:
                 return None
             others = list(self.becomes.get(v, ()))
             for op in self.users.get(v, ()):
-                if op.row.operator in _EXACT and _is_int(op.out):
+                if isinstance(op, Block):  # `becomes` and `taken` say what comes of it
+                    continue
+                if op.row.operator in _EXACT and op.out.type == INT:
                     others.append(op.out)
                 elif not _makes_float(op) and not self._hands_on(op, v):
                     return None
@@ -135,58 +130,43 @@ class _Program:
         """Make them floats: what they are computed of is cast, and what is infinite raises where a float is made."""
         for v in group:
             v.type = FLOAT
-        for op in list(self.block):
-            if any(v in group for v in op.outputs) and (op.row.operator in _EXACT or op.kind == "power"):
-                self._cast(op, op.inputs, group, op)
-                op.attrs.pop("nowrap", None)
-            elif not op.row.loop and any(v in group for v in op.inputs):
-                self._exit(op, [v for v in op.inputs if v in group])
-            elif op.row.loop and any(v in group for v in op.outputs):
-                self._cast(op, op.inputs, group, op, [None] * (len(op.inputs) - len(op.outputs)) + op.outputs)
-            if op.regions and any(v in group for v in op.outputs):
+        for op, block in list(self.block.items()):
+            chosen = [v in group for v in op.outputs]
+            if op.row.loop or op.kind == "if":
+                if op.row.loop:
+                    skipped = len(op.inputs) - len(op.outputs)  # bounds
+                    self._cast(op, op.inputs, [skipped + k for k, c in enumerate(chosen) if c], block, op)
                 for region in op.regions if op.kind == "if" else op.regions[-1:]:
-                    skipped = has_exit(op) if op.row.loop else 0
-                    wanted = [None] * skipped + op.outputs
-                    self._cast(op, region.results, group, None, wanted, region)
+                    first = has_exit(op) if op.row.loop else 0
+                    self._cast(op, region.results, [first + k for k, c in enumerate(chosen) if c], region)
+            elif any(chosen):
+                self._cast(op, op.inputs, range(len(op.inputs)), block, op)
+                op.attrs.pop("nowrap", None)
+            else:
+                for v in dict.fromkeys(v for v in op.inputs if v in group):
+                    self._raise_if_infinite(op, v)
 
-    def _cast(
-        self,
-        op: Op,
-        values: list[Value],
-        group: set[Value],
-        before: Op | None,
-        wanted: list[Value | None] | list[Value] | None = None,
-        block: Block | None = None,
-    ) -> None:
-        """Cast those of an operation's inputs, or of a block's results, that have to be floats now."""
-        home = self.block[op] if block is None else block
-        for k, v in enumerate(values):
-            if v.type == FLOAT or not _is_int(v) or (wanted is not None and wanted[k] not in group):
-                continue
-            made = Value(FLOAT, None)
-            cast = Op("cast", [v], [made], {}, loc=op.loc)
-            made.op, made.block = cast, home
-            home.ops.insert(len(home.ops) if before is None else home.ops.index(before), cast)
-            values[k] = made
-
-    def _exit(self, op: Op, taken: list[Value]) -> None:
-        for v in dict.fromkeys(taken):
-            self._raise_if_infinite(op, v)
+    def _cast(self, op: Op, values: list[Value], places: Iterable[int], home: Block, before: Op | None = None) -> None:
+        """Cast those among an operation's inputs, or the results of its block, that are ints and have to be floats."""
+        for k in places:
+            if values[k].type == INT:
+                made = Value(FLOAT, None)
+                made.op, made.block = Op("cast", [values[k]], [made], {}, loc=op.loc), home
+                home.ops.insert(len(home.ops) if before is None else home.ops.index(before), made.op)
+                values[k] = made
 
     def _raise_if_infinite(self, op: Op, v: Value) -> None:
         home = self.block[op]
-        build = Builder(Block())
+        build = Builder(home)
         build.loc = op.loc
+        before, home.ops = home.ops, []
         test = build.value("isinf", [v], BOOL)
         failing = Block()
         with build.inside(failing):
             build.op("raise", [], exception=OverflowError, parts=("int too large to convert to float",))
         build.op("if", [test], regions=[failing, Block()])
-        for made in build.block.ops:
-            for out in made.outputs:
-                out.op, out.block = made, home
-        place = home.ops.index(op)
-        home.ops[place:place] = build.block.ops
+        place = before.index(op)
+        home.ops = before[:place] + home.ops + before[place:]
 
 
 def _makes_float(op: Op) -> bool:

@@ -469,6 +469,21 @@ def _result_layout(types: list[Any]) -> str:
     return layouts.pop() if len(layouts) == 1 else ("A" if layouts else "C")
 
 
+def short_among_floats(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands, where Python makes floats of ints as another one is a float: an int may be beyond 64 bits."""
+    longs = [isinstance(a, Static) and av.is_long(a.obj) and abs(a.obj) < BEYOND_FLOATS for a in args]
+    if not any(longs):
+        return args
+    kinds = {np.asarray(a.obj).dtype.kind if isinstance(a, Static) else a.type.dtype.kind for a in args if _typed(a)}
+    if not kinds & {"f", "c"}:
+        return args
+    return tuple(Static(float(a.obj)) if long else a for a, long in zip(args, longs, strict=True))
+
+
+def _typed(value: Any) -> bool:
+    return av.is_number(value.obj) if isinstance(value, Static) else isinstance(value, Value)
+
+
 __all__ = [
     "PYTHON_OPERATORS",
     "Arith",
@@ -479,16 +494,3 @@ __all__ = [
     "scalar_type_of",
     "shape_text",
 ]
-
-
-def short_among_floats(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Operands, where Python makes floats of ints as another one is a float: an int may be beyond 64 bits."""
-    longs = [isinstance(a, Static) and av.is_long(a.obj) and abs(a.obj) < BEYOND_FLOATS for a in args]
-    kinds = [np.asarray(a.obj).dtype.kind if isinstance(a, Static) else a.type.dtype.kind for a in args if _typed(a)]
-    if not any(longs) or not {"f", "c"}.intersection(kinds):
-        return args
-    return tuple(Static(float(a.obj)) if long else a for a, long in zip(args, longs, strict=True))
-
-
-def _typed(value: Any) -> bool:
-    return av.is_number(value.obj) if isinstance(value, Static) else isinstance(value, Value)
