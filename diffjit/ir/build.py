@@ -38,6 +38,7 @@ class Builder:
 
     def __init__(self, block: Block | None = None) -> None:
         self.block = block if block is not None else Block()
+        self.open = [self.block]  # it and those around it, outermost first
         self.loc: Loc | None = None
         self.tried = False  # what is built belongs to an operation inside a `try`
         self.before: Callable[[str, Sequence[Value], dict[str, Any]], None] | None = None  # what may add tests
@@ -46,9 +47,11 @@ class Builder:
     def inside(self, block: Block) -> Generator[Block, None, None]:
         """Append to `block` for a while."""
         outer, self.block = self.block, block
+        self.open.append(block)
         try:
             yield block
         finally:
+            self.open.pop()
             self.block = outer
 
     def op(

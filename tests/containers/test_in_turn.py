@@ -59,6 +59,45 @@ def reads_by_a_function(x):
     return total
 
 
+def reads_rows_of_a_list(x):
+    rows, total = [np.array([v, 2 * v]) for v in x], 0.0
+    for a, b in zip((v for v in x), (row[0] * row[1] for row in rows), strict=False):
+        rows[-1][0] += a
+        total += b
+    return total
+
+
+def writes_rows_of_a_list(x):
+    rows = [np.array([v, 2 * v]) for v in x]
+
+    def doubled():
+        for row in rows:
+            row[0] *= 2
+            yield row[0]
+
+    return sum(a * b for a, b in zip(doubled(), doubled(), strict=False))
+
+
+def reads_one_of_two_arrays(x):
+    y, z, total = x.copy(), 2 * x, 0.0
+    either = y if x[0] > 0 else z
+    for k, (a, b) in enumerate(zip((v for v in x), (v for v in y), strict=False)):
+        either[4 - k] += a
+        total += b
+    return total
+
+
+def of_one_length(x):
+    scale, total = 1.0, 0.0
+    for a, b in zip(x, (v * scale for v in x), strict=True):
+        scale += a
+        total += b
+    for a, b in zip((v for v in x), (v * scale for v in x), strict=True):
+        scale += a
+        total += b
+    return total
+
+
 def reads_what_grows(x):
     grown, total = [], 0.0
 
@@ -114,6 +153,7 @@ def only_others_change(x):
 
 PROGRAMS = [
     writes_a_log, reads_a_list, reads_a_variable, reads_an_array, reads_by_a_function, reads_what_grows, pairs,
+    reads_rows_of_a_list, writes_rows_of_a_list, reads_one_of_two_arrays, of_one_length,
     sums_so_far, over_and_over, as_long_as_any, only_others_change,
 ]  # fmt: skip
 
@@ -149,6 +189,18 @@ def several(x):
 @pytest.mark.parametrize("f", [groups, several])
 def test_what_is_listed_must_not_change(f):
     with pytest.raises(dj.UnsupportedSyntax, match="DJ115"):
+        dj.grad(f, backend="python")(X)
+
+
+def test_of_other_lengths():
+    def f(x):
+        scale, total = 1.0, 0.0
+        for a, b in zip(x, (v * scale for v in x[1:]), strict=True):
+            scale += a
+            total += b
+        return total
+
+    with pytest.raises(ValueError, match=r"zip\(\) argument"):
         dj.grad(f, backend="python")(X)
 
 

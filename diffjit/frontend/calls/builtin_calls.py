@@ -163,7 +163,9 @@ class BuiltinCalls(Mixin):
             return zipped()
         if len(parts) < 2:
             return zipped()
-        if self.catches(ValueError) or any(map(self.is_lazy, parts)):
+        if any(map(self.is_lazy, parts)):
+            return self.zipped_strictly(parts)
+        if self.catches(ValueError):
             return self.call_plain(containers.zipped_strictly, *parts, node=None)
         first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
         for other in others:

@@ -15,14 +15,14 @@ from diffjit.frontend.objects.iterate import Indexed, UnknownLength
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.reach import Reach, changed, made, written
+from diffjit.frontend.values.reach import Reach, assigned, has_effect
 from diffjit.frontend.values.templates import DynList
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers
-from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, padded, paired
+from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, padded, paired, zipped_evenly
 
 Body = Callable[[Any], Any]
 
@@ -189,15 +189,29 @@ class Iterators(Mixin):
         what, start, ops = Reach(self.cells, iterable), dict(self.cells), self.build.block.ops
         before = len(ops)
         items = self.collect(iterable, node, in_turn=True)
-        effect = bool(changed(start, self.cells) or written(ops[before:]) - made(ops[before:]))
+        effect = bool(assigned(start, self.cells)) or has_effect(self.build, ops[before:])
         if not effect:
             start, before = dict(self.cells), len(ops)
             yield items
-        if effect or what.touched(start, self.cells, ops[before:]):
+        if effect or what.touched(start, self.cells, self.build, ops[before:]):
             message = "an iterator whose items depend on what the loop over it and others changes"
             if whose:
                 raise self.unsupported("DJ115", f"{whose} of {message}", node, "compute the items in the loop itself")
             raise self.needs_place(iterable.serial, message, node)
+
+    def zipped_strictly(self, parts: tuple[Any, ...]) -> Any:
+        """`zip(..., strict=True)`, where the items of some come one by one."""
+        if any(self.drawn_from(part) is not None for part in parts):
+            return self.call_plain(zipped_evenly, *parts, node=None)
+
+        def drive(body: Body) -> None:
+            with ExitStack() as listed:
+                columns = [
+                    listed.enter_context(self.ahead(self.claim(p), None)) if self.is_lazy(p) else p for p in parts
+                ]
+                self.iterate(self.call_plain(containers.zipped_strictly, *columns, node=None), body, None)
+
+        return self.iterator(av.Iter("lazy", (drive,), sources=parts), lambda: self.drawn_by(zipped_evenly, *parts))
 
     def _abreast(self, lead: Any, beside: list[Any], body: Body, node: Any) -> None:
         first = [None if p is None else self.alongside(p, node) for p in beside]

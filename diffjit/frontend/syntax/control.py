@@ -20,6 +20,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.values.nodes import kinds_among
+from diffjit.frontend.values.reach import parts
 from diffjit.frontend.values.templates import (
     Bad,
     Cells,
@@ -530,16 +531,6 @@ def references(value: Any) -> Iterator[av.Ref]:
     """The heap objects that a value refers to directly."""
     if isinstance(value, av.Ref):
         yield value.arena if isinstance(value, av.Handle) else value
-    elif isinstance(value, (av.Opt, av.Maybe)):
-        yield from references(value.value)
-    elif isinstance(value, av.Method):
-        yield from references(value.receiver)
-    elif isinstance(value, av.Sum):
-        for part in value.variants:
-            yield from references(part)
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from references(part)
-    elif kind_of(value) is not None or isinstance(value, av.Iter):
-        for part in split(value):
+    else:
+        for part in parts(value):
             yield from references(part)

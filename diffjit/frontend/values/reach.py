@@ -7,20 +7,53 @@ from typing import Any
 
 import gast
 
+from diffjit.frontend.numpy.reshapes import Written, changed
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import Cells, kind_of, split
-from diffjit.ir.nodes import Op, Value, is_view
-from diffjit.ir.nodes import written as changed_inputs
-from diffjit.ir.types import Scalar
-from diffjit.ir.walk import carried, initial, walk
+from diffjit.frontend.values.templates import Cells, DynList, ItemOf, kind_of, split
+from diffjit.ir.build import Builder
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.types import List, is_ref
+from diffjit.ir.walk import walk
 
 _CHANGING = {*dir(list), *dir(dict)} - {"copy", "count", "get", "index", "items", "keys", "values"}
 _STEPS = ("jump", "used", "t")  # cells that say how far the program is
 
 
-def changed(before: Cells, now: Cells) -> set[Any]:
+def parts(value: Any) -> tuple[Any, ...]:
+    """The values in a value that is no reference."""
+    match value:
+        case av.Opt() | av.Maybe():
+            return (value.value,)
+        case av.Method():
+            return (value.receiver,)
+        case av.Sum():
+            return tuple(value.variants)
+        case dict():
+            return tuple(value.values())
+        case _:
+            return split(value) if kind_of(value) is not None or isinstance(value, av.Iter) else ()
+
+
+def assigned(before: Cells, now: Cells) -> set[Any]:
     """The variables and objects that no longer hold what they held."""
     return {key for key, held in before.items() if key[0] not in _STEPS and now.get(key) is not held}
+
+
+def has_effect(build: Builder, ops: list[Op]) -> bool:
+    """Whether operations, the last ones so far, write to memory that was there before them."""
+    memory, inside = _memory(build), list(walk(Block([], ops)))
+    made = {v for op in inside for v in (*op.outputs, *(a for region in op.regions for a in region.args))}
+    old = {memory.find(v) for op in inside for v in op.inputs if is_ref(v.type) and v not in made}
+    return any(memory.find(v) in old for op in inside for v in changed(op) if not _is_new_list(v, made))
+
+
+def _is_new_list(v: Value, made: set[Value]) -> bool:
+    return isinstance(v.type, List) and v in made and v.op is not None and not v.op.row.gives
+
+
+def _memory(build: Builder) -> Written:
+    """Who shares memory in what has been interpreted so far."""
+    return Written(Function("", [], Block([], [op for block in build.open for op in block.ops])))
 
 
 class Reach:
@@ -41,31 +74,24 @@ class Reach:
     def _look(self, value: Any) -> None:
         match value:
             case Value():
-                if not isinstance(value.type, Scalar):
-                    self.memory.add(_root(value, {}))
+                if is_ref(value.type):
+                    self.memory.add(value)
+            case DynList():
+                self.memory.update(value.lists)
             case av.Ref():
                 self._cell(("h", (value.arena if isinstance(value, av.Handle) else value).uid))
-            case av.Fn():
-                self._names(value.node, value.scope.frames)
-                self.todo += split(value)
             case av.Iter(kind="genexp"):
                 expression, frame, first = value.parts
                 self._names(expression, (frame.uid, *frame.fn.scope.frames))
                 self.todo.append(first)
-            case av.Iter():
-                self.todo += (*value.parts, *value.sources)
-            case av.Opt() | av.Maybe():
-                self.todo.append(value.value)
-            case av.Method():
-                self.todo.append(value.receiver)
-            case av.Sum():
-                self.todo += value.variants
-            case dict():
-                self.todo += value.values()
-            case _ if kind_of(value) is not None:
+            case av.Fn():
+                self._names(value.node, value.scope.frames)
                 self.todo += split(value)
+            case ItemOf():
+                self.todo += (value.owner, value.index)
             case _:
-                pass
+                self.todo += parts(value)
+                self.todo += value.sources if isinstance(value, av.Iter) else ()
 
     def _names(self, node: Any, frames: Iterable[int]) -> None:
         names = {n.id for n in gast.walk(node) if isinstance(n, gast.Name)}
@@ -78,9 +104,19 @@ class Reach:
             self.keys.add(key)
             self.todo.append(self.cells[key])
 
-    def touched(self, before: Cells, now: Cells, ops: list[Op]) -> bool:
-        """Whether any of it has changed, or operations that ran meanwhile write to its memory."""
-        return bool(self.keys & changed(before, now)) or bool(self.memory & written(ops))
+    def touched(self, before: Cells, now: Cells, build: Builder, ops: list[Op]) -> bool:
+        """Whether any of it has changed, or operations, the last ones so far, write to its memory.
+
+        A list that gets another item is written to, not the arrays in it.
+        """
+        if self.keys & assigned(before, now):
+            return True
+        memory, inside = _memory(build), set(walk(Block([], ops)))
+        return any(
+            op in inside and (isinstance(v.type, List) or not op.kind.startswith("list_"))
+            for v in self.memory
+            for op in memory.writers.get(memory.find(v), ())
+        )
 
     def may_change(self, frames: list[tuple[int, Any]]) -> bool:
         """Whether the text of these functions assigns a variable of it again, or changes what it holds by its name."""
@@ -102,38 +138,3 @@ def _changed_by(node: Any) -> list[str]:
             return [node.func.value.id] * 2
         case _:
             return []
-
-
-def written(ops: list[Op]) -> set[Value]:
-    """The memory that operations write to."""
-    begun: dict[Value, Value] = {}  # what loops carry, and what it begins as
-    found: set[Value] = set()
-    for op in _all(ops):
-        if op.row.loop:
-            for k, first in enumerate(initial(op)):
-                begun.update(dict.fromkeys(carried(op, k)[0], first))
-        found.update(_root(op.inputs[k], begun) for k in changed_inputs(op))
-    return found
-
-
-def made(ops: list[Op]) -> set[Value]:
-    """What operations make."""
-    return {v for op in _all(ops) for v in op.outputs}
-
-
-def _all(ops: list[Op]) -> Iterable[Op]:
-    for op in ops:
-        yield op
-        for region in op.regions:
-            yield from walk(region)
-
-
-def _root(v: Value, begun: dict[Value, Value]) -> Value:
-    """What a view is a view of."""
-    while True:
-        if v in begun:
-            v = begun[v]
-        elif v.op is not None and is_view(v.op):
-            v = v.op.inputs[0]
-        else:
-            return v

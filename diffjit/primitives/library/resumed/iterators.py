@@ -189,6 +189,18 @@ def cycled(iterable):
         place = (place + 1) % len(items)
 
 
+def zipped_evenly(*iterables):
+    """What `zip(..., strict=True)` gives."""
+    columns = [begun(i) for i in iterables]
+    while True:
+        found = [column.more() for column in columns]
+        if not any(found):
+            return
+        if not all(found):
+            raise ValueError("zip() arguments differ in length")
+        yield tuple([column.take() for column in columns])
+
+
 def padded(fill, *iterables):
     """What `itertools.zip_longest` gives."""
     columns = [begun(i) for i in iterables]
