@@ -8,6 +8,7 @@ rules, each interpreted into a function of the IR when the call is, if a derivat
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +61,11 @@ class CustomFunction(Marked):
         """Define the reverse rule: `fwd(*args) -> (out, res)`, `bwd(*nondiff, res, out_bar) -> bars`."""
         self.ahead, self.back = fwd, bwd
 
+    def is_own(self) -> bool:
+        """Whether it stands in a module of diffjit's, with the rules that it has there."""
+        home = getattr(self.function, "__module__", None) or ""
+        return home.split(".")[0] == __name__.split(".")[0] and any(v is self for v in vars(sys.modules[home]).values())
+
     def rules(self) -> tuple[Any, ...]:
         """The rules as they are now."""
         return self.forward, self.ahead, self.back
@@ -71,8 +77,9 @@ class CustomFunction(Marked):
                 "DJ517", f"`{name}` is a custom function without a rule",
                 cure=f"give it one: `{name}.defjvp(rule)`, or `{name}.defvjp(fwd, bwd)`",
             )  # fmt: skip
-        interpreter.portable = False  # the rules are this object's, which has no name in another process
-        interpreter.guards["rules", id(self)] = Guard(self.rules, self.rules())
+        if not self.is_own():
+            interpreter.portable = False  # the rules are this object's, which has no name in another process
+            interpreter.guards["rules", id(self)] = Guard(self.rules, self.rules())
         return _Call(self, interpreter, node).run(self.positional(interpreter, args, kwargs))
 
     def positional(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:

@@ -107,9 +107,10 @@ class Builder:
         """A constant; a weak type makes it a Python number. Compiled, an int beyond 64 bits is a sum that overflows."""
         ty = ty or scalar_type_of(number)
         if ty.weak and ty.dtype.kind == "i" and not -(2**63) <= number < 2**63:
-            high, low = divmod(int(number), 2**62)
-            above = self.value("multiply", [self.const(high, ty), self.const(2**62, ty)], ty)
-            return self.value("add", [above, self.const(low, ty)], ty)
+            sign = -1 if number < 0 else 1  # of both parts, so that no digits cancel where they become floats
+            high, low = divmod(abs(int(number)), 2**62)
+            above = self.value("multiply", [self.const(sign * high, ty), self.const(2**62, ty)], ty)
+            return self.value("add", [above, self.const(sign * low, ty)], ty)
         if ty.weak:
             number = {"b": bool, "i": int, "f": float, "c": complex}[ty.dtype.kind](number)
         else:

@@ -8,12 +8,15 @@ for k in range(1, n):                           for k in range(1, n):
 Python's ints have no limit, those of machine code have 64 bits: 21! and 3**k soon are beyond them. As a float each
 product is rounded, where Python rounds once, at the end: below 2**53 there is no difference, and above some units in
 the last place. What is compared, divided without a remainder, an index or a result stays an int, and raises where it
-does not fit. Beyond what a float can be, Python's conversion raises, and so does this.
+does not fit. A quotient that is known to be exact (`math.comb`) is one of floats, rounded to the next integer. Where
+digits that floats have lost decide, as numbers cancel in a sum, this raises, and so it does beyond what a float can be,
+as Python's conversion does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
@@ -21,6 +24,10 @@ from diffjit.ir.types import BOOL, FLOAT, INT
 from diffjit.ir.walk import blocks, carried, has_exit, initial, uses, walk
 
 _EXACT = ("+", "-", "*")  # operators that a float has as an int has them, but for rounding
+_KEPT = 2.0**50  # integers below are exact as floats: products and sums below 2**53, and quotients of what is beyond
+_CANCELS = 15 / 16  # a sum less than this part of its larger operand; in others an error grows by a sixteenth at most
+
+_LOST = "digits of ints beyond 2**50 cancel, which compiled code keeps as floats: make them floats"
 
 
 def long_integers(function: Function) -> None:
@@ -45,6 +52,11 @@ def _is_power(op: Op) -> bool:
     """Of ints, with an exponent that is not known, and a base that makes it grow."""
     base, exponent = op.inputs
     return op.out.type == base.type == INT and const_of(exponent) is None and const_of(base) not in (0, 1, -1)
+
+
+def _is_multiple(op: Op) -> bool:
+    """A quotient of which it is known that nothing remains."""
+    return bool(op.attrs.get("multiple"))
 
 
 class _Program:
@@ -99,6 +111,8 @@ class _Program:
                 ):
                     return True
                 origins += op.inputs
+            elif op is not None and _is_multiple(op):
+                origins += op.inputs[:1]
             todo += (u for u in origins if u in group and u not in seen)
             seen.update(origins)
         return False
@@ -114,7 +128,8 @@ class _Program:
             for op in self.users.get(v, ()):
                 if isinstance(op, Block):  # `becomes` and `taken` say what comes of it
                     continue
-                if op.row.operator in _EXACT and op.out.type == INT:
+                exact = op.row.operator in _EXACT or (_is_multiple(op) and v is op.inputs[0])
+                if exact and op.out.type == INT:
                     others.append(op.out)
                 elif not _makes_float(op) and not self._hands_on(op, v):
                     return None
@@ -142,6 +157,10 @@ class _Program:
             elif any(chosen):
                 self._cast(op, op.inputs, range(len(op.inputs)), block, op)
                 op.attrs.pop("nowrap", None)
+                if _is_multiple(op):
+                    self._round(op)
+                elif op.row.operator in "+-" and len({*op.inputs}) == 2:  # x - x is 0, rounded or not
+                    self._raise_if_cancelled(op)
             else:
                 for v in dict.fromkeys(v for v in op.inputs if v in group):
                     self._raise_if_infinite(op, v)
@@ -155,18 +174,44 @@ class _Program:
                 home.ops.insert(len(home.ops) if before is None else home.ops.index(before), made.op)
                 values[k] = made
 
+    def _round(self, op: Op) -> None:
+        """Make an exact quotient one of floats: both operands are rounded, so it is an integer only nearly."""
+        home = self.block[op]
+        quotient = Value(FLOAT, None)
+        quotient.op, quotient.block = Op("divide", op.inputs, [quotient], {}, loc=op.loc), home
+        home.ops.insert(home.ops.index(op), quotient.op)
+        op.kind, op.inputs, op.attrs = "rint", [quotient], {}
+
+    def _raise_if_cancelled(self, op: Op) -> None:
+        with self._raising(op, after=True) as build:
+            a, b, result = (build.value("absolute", [v], FLOAT) for v in (*op.inputs, op.out))
+            larger = build.value("maximum", [a, b], FLOAT)
+            limit = build.value("multiply", [larger, build.const(_CANCELS, FLOAT)], FLOAT)
+            rounded = build.value("greater_equal", [larger, build.const(_KEPT, FLOAT)], BOOL)
+            test = build.value("logical_and", [rounded, build.value("less", [result, limit], BOOL)], BOOL)
+            _raise(build, test, _LOST)
+
     def _raise_if_infinite(self, op: Op, v: Value) -> None:
+        with self._raising(op) as build:
+            _raise(build, build.value("isinf", [v], BOOL), "int too large to convert to float")
+
+    @contextmanager
+    def _raising(self, op: Op, *, after: bool = False) -> Generator[Builder]:
+        """A builder of what stands before an operation, or behind it."""
         home = self.block[op]
         build = Builder(home)
         build.loc = op.loc
         before, home.ops = home.ops, []
-        test = build.value("isinf", [v], BOOL)
-        failing = Block()
-        with build.inside(failing):
-            build.op("raise", [], exception=OverflowError, parts=("int too large to convert to float",))
-        build.op("if", [test], regions=[failing, Block()])
-        place = before.index(op)
+        yield build
+        place = before.index(op) + after
         home.ops = before[:place] + home.ops + before[place:]
+
+
+def _raise(build: Builder, test: Value, message: str) -> None:
+    failing = Block()
+    with build.inside(failing):
+        build.op("raise", [], exception=OverflowError, parts=(message,))
+    build.op("if", [test], regions=[failing, Block()])
 
 
 def _makes_float(op: Op) -> bool:

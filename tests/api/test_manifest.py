@@ -104,6 +104,16 @@ SAME = {
         from numpy.linalg import norm
         def loss(x): return total(x * x) + norm(x)
     """,
+    "a solver of SciPy's": """
+        from scipy.integrate import solve_ivp
+        def slope(t, y, rate): return -rate * y
+        tight = 1e-11
+        def loss(x): return np.sum(solve_ivp(slope, (0.0, 1.0), x, args=(x[1],), rtol=tight, atol=tight).y[:, -1])
+    """,
+    "a root": """
+        from scipy.optimize import brentq
+        def loss(x): return brentq(lambda t, a: np.cos(t) - a * t, 0.0, 2.0, args=(x[0],)) * x[1] + x[2]
+    """,
     "an error with words": """
         def loss(x):
             if x[0] > 100.0:
@@ -287,6 +297,29 @@ def test_other_derivatives_are_other_programs(module, folder):
         assert dj.value_and_grad(loss, argnums="y", has_aux=True)(x, y) == ((18.0, 3.0), 12.0)
         assert dj.jit(loss)(x, y) == (18.0, 3.0)
         assert dj.grad(dj.grad(loaded.first, argnums=1), argnums=1)(x, y) == 4.0
+
+
+VERBS = {
+    "jacfwd": (lambda f: dj.jacfwd(f.curve), lambda x: np.diag(np.cos(x))),
+    "jacrev": (lambda f: dj.jacrev(f.curve), lambda x: np.diag(np.cos(x))),
+    "hessian": (lambda f: dj.hessian(f.loss), lambda x: np.diag(-np.sin(x))),
+    "vmap": (lambda f: dj.vmap(f.curve), np.sin),
+    "vmap of grad": (lambda f: dj.vmap(dj.grad(f.loss)), np.cos),
+    "vmap of grad, columns": (lambda f: dj.vmap(dj.grad(f.loss), in_axes=1, out_axes=1), np.cos),
+    "jit of vmap": (lambda f: dj.jit(dj.vmap(f.loss)), lambda x: np.sum(np.sin(x), axis=1)),
+}
+
+
+def test_verbs_around_a_function_are_found(module, folder, specialised):
+    text = "def curve(x): return np.sin(x)\ndef loss(x): return np.sum(np.sin(x))"
+    rows = np.array([[0.3, 0.7, 1.1], [0.2, 0.1, 0.4]])
+    for _ in range(2):
+        specialised.clear()
+        loaded = module(text)
+        for name, (verb, expected) in VERBS.items():
+            x = rows if "vmap" in name else rows[0]
+            np.testing.assert_allclose(verb(loaded)(x), expected(x), rtol=1e-12, err_msg=name)
+    assert specialised == []
 
 
 def test_what_a_function_does_to_its_arguments(module, folder, specialised):

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec
 
 from diffjit import tree
-from diffjit.api.engine.derived import Derived, cached
+from diffjit.api.engine.derived import NO_OPTIONS, Derived, cached
 from diffjit.api.engine.engine import program_of
 from diffjit.api.engine.tracebacks import shorten
 from diffjit.dataclass import dataclass
@@ -61,8 +61,20 @@ class Composed(Derived):
         """The program that consists of this call."""
         return program_of(self, args, kwargs)
 
+    def form(self) -> tuple[Any, ...] | None:
+        """Which verb, with which options."""
+        options = sorted((k, v) for k, v in vars(self).items() if k not in NO_OPTIONS)
+        return (type(self).__qualname__, *options) if all(_is_plain(v) for _, v in options) else None
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         raise NotImplementedError
+
+
+def _is_plain(option: Any) -> bool:
+    """Whether it means the same in another process, and prints as what it is."""
+    if type(option) in (tuple, list):
+        return all(map(_is_plain, option))
+    return option is None or type(option) in (bool, int, float, str)
 
 
 class Marked(Composed):

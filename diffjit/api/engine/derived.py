@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from diffjit import rare
 from diffjit.api.engine import shared
 from diffjit.api.engine.programs import Arguments, Building, Compiled, by_shapes, fixed_key, flatten_call, glance, look
 from diffjit.api.engine.tracebacks import P, R, boundary, shorten
@@ -32,7 +33,7 @@ MAX_CACHED = 2048  # functions and settings that verbs keep derivatives of
 _CACHED: dict[Any, Derived] = {}
 
 
-_NO_OPTIONS = frozenset(
+NO_OPTIONS = frozenset(
     {*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_cache", "_fixed", "_shortcuts", "_templates", "function"}
 )
 
@@ -84,7 +85,7 @@ class Derived:
         """
         if _stands_in_its_module(self):
             return vars(self)["__qualname__"]
-        made = _NO_OPTIONS - {"function"}
+        made = NO_OPTIONS - {"function"}
         return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -113,9 +114,12 @@ class Derived:
                         self._shortcuts.clear()
                     self._shortcuts[seen] = settings.stamp, compiled.valid, shortcut
             return self.finished(finish, compiled(call.leaves), call, args, kwargs)
+        except rare.Needed:
+            rare.ask()
         except BaseException as error:
             shorten(error)
             raise
+        return self(*args, **kwargs)  # here, so that no error tells of the first call
 
     def _on_a_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a program with kernels for arguments that may hold arrays of other libraries."""
@@ -185,7 +189,7 @@ class Derived:
         found = self.known(call)
         if found is not None and found[0].valid():
             return found
-        if found is None and backend == "numba" and self.form() is not None:
+        if backend == "numba" and self.form() is not None:
             recalled = self.recall(call, args, kwargs)
             if recalled is not None:
                 return recalled
@@ -226,7 +230,7 @@ class Derived:
 
     def options(self) -> frozenset[tuple[str, type, Any]]:
         """How it is made from its function, to be compared with others: TypeError where that cannot be."""
-        return frozenset((k, type(v), v) for k, v in vars(self).items() if k not in _NO_OPTIONS)
+        return frozenset((k, type(v), v) for k, v in vars(self).items() if k not in NO_OPTIONS)
 
     def keep(self, call: Arguments, backend: str, fixed: frozenset[int], made: tuple[Compiled, Any]) -> None:
         """Keep a program for later calls; `fixed` leaves have the same values there."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import diffjit.primitives  # noqa: F401 - declares the primitives
-from diffjit import tree
+from diffjit import rare, tree
 from diffjit.analysis.manager import analyses
 from diffjit.analysis.numbers import review_numbers
 from diffjit.api.engine.programs import Building, Compiled
@@ -22,7 +22,7 @@ from diffjit.ir.nodes import Function, Loc, Op
 from diffjit.ir.passes import Phase
 from diffjit.ir.stages import record
 from diffjit.ir.types import Array
-from diffjit.ir.walk import walk
+from diffjit.ir.walk import callees, walk
 from diffjit.settings import settings
 from diffjit.transforms.checkpoint.calls import refuse_changes
 from diffjit.transforms.custom import without_rules
@@ -38,6 +38,9 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     try:
         with Building.lock:
             program = specialise(function, args, kwargs, with_changes=with_changes)
+            if _cannot_run_twice(program):
+                with rare.whole():
+                    program = specialise(function, args, kwargs, with_changes=with_changes)
             review_numbers(program.function, in_place=program.changes_arrays)
     except Undemanded:
         raise
@@ -50,6 +53,15 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
         refuse_changes(program.function)
         finish(program.function, "program", Phase.PROGRAM)
     return program
+
+
+def _cannot_run_twice(program: Program) -> bool:
+    """Whether a program lacks a part, and something of a first run would be seen or changes what a second one does."""
+    ops = [op for function in callees(program.function) for op in walk(function.body)]
+    if not any(op.kind == "raise" and op.attrs["exception"] is rare.Needed for op in ops):
+        return False
+    acts = any(op.row.effect and op.kind != "raise" for op in ops) or any(op.kind == "foreign" for op in ops)
+    return acts or bool(program.streams or program.changed_outside or mutated_params(program.function))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ without a manifest: it is specialised in each process, and only its machine code
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import pickle
 import sys
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diffjit import streams, tree
+from diffjit import rare, streams, tree
 from diffjit.api.engine.programs import Arguments, Compiled, fixed_key
 from diffjit.errors import InternalError
-from diffjit.frontend.entry.places import Absent, Global
+from diffjit.frontend.entry.places import LIBRARY, Absent, Global
 from diffjit.lowering.calls import cache, entry, native
 from diffjit.settings import settings
 
@@ -178,6 +179,7 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             call.key.same,
             setting,
             settings.form,
+            rare.ASKED,
         )
     )
 
@@ -358,7 +360,6 @@ class _Writer(pickle.Pickler):
 
 
 _POWERFUL = frozenset({"eval", "exec", "compile", "open", "__import__", "input", "breakpoint", "getattr", "setattr"})
-_NAMED = ("diffjit.primitives.", "diffjit.api.")  # where the functions of diffjit are that programs call
 
 
 class _Reader(pickle.Unpickler):
@@ -377,7 +378,7 @@ class _Reader(pickle.Unpickler):
         except _ABSENT as error:
             raise Stale from error
         home = (getattr(found, "__module__", None) or "").split(".")[0]
-        own = own and home == "diffjit" and (isinstance(found, type) or module.startswith(_NAMED))
+        own = own and home == "diffjit" and (isinstance(found, type) or module.startswith(LIBRARY))
         library = home in _LIBRARIES and name not in _POWERFUL
         if found is None or not (own or library):
             message = f"{module}.{name} is not what a manifest names"
@@ -411,6 +412,8 @@ class _Reader(pickle.Unpickler):
 
 
 def _variable(place: type, module: str, name: str) -> Any:
-    if module not in sys.modules:
+    if module.startswith(LIBRARY):
+        importlib.import_module(module)
+    elif module not in sys.modules:
         raise Stale
     return place(vars(sys.modules[module]), name)

@@ -40,6 +40,19 @@ class Absent:
         return self.name not in self.namespace
 
 
+LIBRARY = ("diffjit.primitives.", "diffjit.solvers.", "diffjit.api.")  # modules of functions that programs call
+
+
+def in_library(getter: Getter) -> bool:
+    """Whether it reads what stands in one of these modules, where nothing changes."""
+    place: Any = getter
+    while not isinstance(place, (Global, Absent)):
+        place = getattr(place, "owner", None)
+        if place is None:
+            return False
+    return str(place.namespace.get("__name__", "")).startswith(LIBRARY)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
     """An attribute of an object."""

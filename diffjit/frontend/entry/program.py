@@ -19,6 +19,7 @@ from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.repeated import LONG, is_shorter, size
 from diffjit.frontend.entry.lift import array_type, plain_container, plain_number
 from diffjit.frontend.entry.outputs import Change
+from diffjit.frontend.entry.places import in_library
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines, place_of
 from diffjit.frontend.entry.writeback import Arguments
@@ -363,7 +364,7 @@ def _interpreted(
         ir,
         len(params),
         [c.getter for c in captures],
-        [(g.getter, g.expected) for g in interpreter.guards.values()],
+        [(g.getter, g.expected) for g in interpreter.guards.values() if not in_library(g.getter)],
         spec,
         fixed,
         [p.name or "" for p in params],

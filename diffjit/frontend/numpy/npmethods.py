@@ -13,7 +13,18 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.library import parts
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+
+_SEEN = (
+    "an array is seen as one of another dtype with .view",
+    "copy what is written to before: a.view(dtype).copy()",
+)
+
+
+def _part_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a complex number's parts."""
+    return np.dtype(f"f{dtype.itemsize // 2}")
 
 
 class NumpyMethods(Mixin):
@@ -44,8 +55,9 @@ class NumpyMethods(Mixin):
             return self.transpose(value, (*range(value.type.ndim - 2), value.type.ndim - 1, value.type.ndim - 2))
         if name in ("real", "imag"):
             if is_array and value.type.dtype.kind == "c":
-                half = np.dtype(f"f{value.type.dtype.itemsize // 2}")
-                return self.build.value(f"{name}_view", [value], Array(half, value.type.dims, "A"))
+                return self.build.value(
+                    f"{name}_view", [value], Array(_part_of(value.type.dtype), value.type.dims, "A")
+                )
             if name == "real" and value.type.dtype.kind != "c":
                 return value
             return self.ew(name, value)
@@ -140,9 +152,22 @@ class NumpyMethods(Mixin):
         """a.view(): the same elements."""
         if len(args) == 1 and isinstance(args[0], Static) and args[0].obj is np.matrix:
             return self.call(Static(np.asmatrix), [a], {}, node)
-        if any(not (isinstance(x, Static) and x.obj is np.ndarray) and self.dtype_of(x) != a.type.dtype for x in args):
-            raise self.unsupported("DJ118", "reinterpreting an array's bytes with .view", node, "use astype")
+        for x in args:
+            dtype = a.type.dtype if isinstance(x, Static) and x.obj is np.ndarray else self.dtype_of(x)
+            if dtype != a.type.dtype:
+                return self.seen_as(a, dtype, node)
         return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim)
+
+    def seen_as(self, a: Value, dtype: np.dtype[Any], node: Any) -> Any:
+        """a.view(dtype) of complex numbers and their parts: a copy, that nobody writes to."""
+        splits = a.type.dtype.kind == "c"
+        pair, part = (a.type.dtype, dtype) if splits else (dtype, a.type.dtype)
+        if pair.kind != "c" or part != _part_of(pair):
+            raise self.unsupported("DJ118", "reinterpreting an array's bytes with .view", node, "use astype")
+        shown = self.call(
+            Static(parts.as_floats if splits else parts.as_complex), [self.mark_unchanging(a, _SEEN)], {}, node
+        )
+        return self.mark_unchanging(shown, _SEEN) if isinstance(shown, Value) else shown  # it always raises
 
     def as_weak(self, value: Any) -> Any:
         """A NumPy scalar as a Python number."""

@@ -16,6 +16,7 @@ from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.types import BOOL, Scalar
+from diffjit.primitives.arithmetic import exact_quotient
 
 _IN_PLACE = {
     kind: getattr(operator, f"i{function.__name__.strip('_')}")
@@ -88,6 +89,13 @@ class OperatorFunctions(Mixin):
     @core(operator.getitem)
     def op_getitem(self, a: Any, b: Any) -> Any:
         return self.get_item(a, b)
+
+    @core(exact_quotient)
+    def op_exact_quotient(self, a: Any, b: Any) -> Any:
+        result = self.binary("floor_divide", a, b)
+        if isinstance(result, Value) and result.op is not None and result.op.kind == "floor_divide":
+            result.op.attrs["multiple"] = True
+        return result
 
     @core(operator.index)
     def op_index(self, a: Any) -> Any:

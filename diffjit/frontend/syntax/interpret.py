@@ -69,6 +69,7 @@ from diffjit.frontend.outside.foreign import ForeignCalls
 from diffjit.frontend.outside.namespaces import Namespaces
 from diffjit.frontend.outside.opaque import OpaqueCalls
 from diffjit.frontend.outside.operator_functions import OperatorFunctions
+from diffjit.frontend.outside.rare_parts import RareParts
 from diffjit.frontend.outside.streams import Streams
 from diffjit.frontend.syntax.comprehensions import Comprehensions
 from diffjit.frontend.syntax.control import Control
@@ -106,7 +107,7 @@ class Interpreter(
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
     ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions,
+    OperatorFunctions, RareParts,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -11,6 +11,7 @@ import operator
 
 import numpy as np
 
+from diffjit.primitives.arithmetic import exact_quotient
 from diffjit.primitives.registry import implements
 
 
@@ -220,7 +221,7 @@ def comb(n, k, /):
         return 0
     result = 1
     for j in range(min(k, n - k)):
-        result = result * (n - j) // (j + 1)  # always exact: a product of j + 1 consecutive integers
+        result = exact_quotient(result * (n - j), j + 1)  # a product of j + 1 consecutive integers
     return result
 
 

@@ -1,0 +1,25 @@
+"""Parts that a program is made without, until a run comes to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diffjit import rare
+from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.places import Global
+from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values.values import NONE
+
+
+class RareParts(Mixin):
+    """Mixin of the interpreter: what is left out."""
+
+    @core(rare.left_out)
+    def leave_out(self) -> Any:
+        """Raise here, where no `try`, `finally` or `with` of the program's would see it."""
+        if rare.is_whole() or self.awaited or self.catches(rare.Needed):
+            return NONE
+        self.guards["rare"] = Guard(Global(vars(rare), "ASKED"), False)
+        self.throw(self.exception_object(rare.Needed))
+        return NONE

@@ -1,0 +1,113 @@
+"""Parts of solvers that a program is made without until a run needs them."""
+
+import numpy as np
+import pytest
+from scipy.integrate import odeint
+
+import diffjit as dj
+from diffjit import rare
+from diffjit.api.engine.engine import program_of
+from diffjit.ir.walk import walk
+
+TIMES = np.linspace(0.0, 2.0, 5)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Nobody has asked for whole programs."""
+    monkeypatch.setattr(rare, "ASKED", False)
+
+
+def fall(y, t, rate):
+    return -rate * (y - np.cos(t))
+
+
+def end(rate):
+    return odeint(fall, 0.5, TIMES, args=(rate,))[-1, 0]
+
+
+def size(function, *args):
+    return sum(1 for _ in walk(program_of(function, args, {}).function.body))
+
+
+def compared(found, rate):
+    """The solution of this linear equation is known: y = (k k cos t + k sin t) / (1 + k k) + c exp(-k t)."""
+
+    def exact(k):
+        start = 0.5 - k * k / (1.0 + k * k)
+        return (k * k * np.cos(2.0) + k * np.sin(2.0)) / (1.0 + k * k) + start * np.exp(-2.0 * k)
+
+    value, slope = found
+    h = 1e-5 * rate
+    assert value == pytest.approx(exact(rate), rel=1e-6)
+    assert slope == pytest.approx((exact(rate + h) - exact(rate - h)) / (2 * h), rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_a_run_needs_is_there_in_the_next(backend):
+    found = dj.value_and_grad(end, backend=backend)
+    compared(found(3.0), 3.0)
+    assert not rare.ASKED
+    compared(found(3e4), 3e4)
+    assert rare.ASKED
+    compared(found(3.0), 3.0)
+
+
+def test_other_verbs_go_on_as_well():
+    value, pull = dj.vjp(end, 3e4, backend="python")
+    compared((value, pull(1.0)[0]), 3e4)
+    rare.ASKED = False
+    compared(dj.jvp(end, (3e4,), (1.0,), backend="python"), 3e4)
+
+
+@pytest.mark.slow
+def test_lanes_go_on_as_well():
+    rates = np.array([2.0, 3e4])
+    for value, slope, rate in zip(*dj.vmap(dj.value_and_grad(end))(rates), rates, strict=True):
+        compared((value, slope), rate)
+
+
+def test_a_program_without_it_is_shorter():
+    short = size(end, 3.0)
+    with rare.whole():
+        assert size(end, 3.0) > 2 * short
+
+
+def keeps_a_note(rate, note):
+    note[0] += 1.0
+    return end(rate)
+
+
+def prints(rate):
+    print("begun")  # noqa: T201
+    return end(rate)
+
+
+def closes(rate, log):
+    try:
+        return end(rate)
+    finally:
+        log.append(rate)
+
+
+def test_nothing_happens_twice(capsys):
+    note = np.zeros(1)
+    compared((dj.jit(keeps_a_note)(3e4, note), dj.grad(keeps_a_note)(3e4, np.zeros(1))), 3e4)
+    assert note[0] == 1.0
+    compared((dj.jit(prints)(3e4), dj.grad(prints)(3e4)), 3e4)
+    assert capsys.readouterr().out == "begun\n" * 2
+    assert not rare.ASKED
+
+
+def test_no_handler_of_the_user_sees_it():
+    assert not issubclass(rare.Needed, Exception)
+
+    def guarded(rate):
+        try:
+            if rate < 0.0:
+                raise ValueError("negative")
+        except BaseException:  # noqa: BLE001
+            return 0.0
+        return end(rate)
+
+    compared(dj.value_and_grad(guarded)(3e4), 3e4)
