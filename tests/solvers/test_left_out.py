@@ -83,19 +83,14 @@ def prints(rate):
     return end(rate)
 
 
-def closes(rate, log):
-    try:
-        return end(rate)
-    finally:
-        log.append(rate)
-
-
 def test_nothing_happens_twice(capsys):
     note = np.zeros(1)
-    compared((dj.jit(keeps_a_note)(3e4, note), dj.grad(keeps_a_note)(3e4, np.zeros(1))), 3e4)
+    compared(dj.value_and_grad(end, backend="python")(3.0), 3.0)
+    slope = dj.grad(keeps_a_note, backend="python")(3e4, np.zeros(1))
+    compared((dj.jit(keeps_a_note, backend="python")(3e4, note), slope), 3e4)
     assert note[0] == 1.0
-    compared((dj.jit(prints)(3e4), dj.grad(prints)(3e4)), 3e4)
-    assert capsys.readouterr().out == "begun\n" * 2
+    compared(dj.value_and_grad(prints, backend="python")(3e4), 3e4)
+    assert capsys.readouterr().out == "begun\n"
     assert not rare.ASKED
 
 
@@ -110,4 +105,4 @@ def test_no_handler_of_the_user_sees_it():
             return 0.0
         return end(rate)
 
-    compared(dj.value_and_grad(guarded)(3e4), 3e4)
+    compared(dj.value_and_grad(guarded, backend="python")(3e4), 3e4)

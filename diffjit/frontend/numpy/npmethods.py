@@ -13,7 +13,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
-from diffjit.primitives.library import parts
+from diffjit.primitives.library import windows
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
 
 _SEEN = (
@@ -165,7 +165,7 @@ class NumpyMethods(Mixin):
         if pair.kind != "c" or part != _part_of(pair):
             raise self.unsupported("DJ118", "reinterpreting an array's bytes with .view", node, "use astype")
         shown = self.call(
-            Static(parts.as_floats if splits else parts.as_complex), [self.mark_unchanging(a, _SEEN)], {}, node
+            Static(windows.as_floats if splits else windows.as_complex), [self.mark_unchanging(a, _SEEN)], {}, node
         )
         return self.mark_unchanging(shown, _SEEN) if isinstance(shown, Value) else shown  # it always raises
 
