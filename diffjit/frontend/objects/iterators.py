@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -21,7 +23,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
-from diffjit.primitives.library import containers
+from diffjit.primitives.library import containers, queues
 from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, padded, paired, zipped_evenly
 
 Body = Callable[[Any], Any]
@@ -428,11 +430,25 @@ class Iterators(Mixin):
 
     @core(itertools.tee)
     def it_tee(self, iterable: Any, n: Any = Static(2)) -> Any:
-        # All items are listed now, and who goes through them when is not known.
-        if self.is_lazy(iterable) and Reach(self.cells, iterable).may_change([(f.uid, f.fn.node) for f in self.frames]):
-            message = "`tee` of an iterator whose items depend on what may change meanwhile"
-            raise self.unsupported("DJ115", message, None, "make a list of it first: list(...)")
+        self.list_at_once(iterable, "tee")
         return self.call_plain(containers.tee, iterable, n, node=None)
+
+    @core(heapq.merge)
+    def it_merge(self, *iterables: Any, key: Any = NONE, reverse: Any = Static(False)) -> Any:
+        for iterable in iterables:
+            self.list_at_once(iterable, "merge")
+        return self.call_plain(queues.merge, key, reverse, *iterables, node=None)
+
+    @core(*([itertools.batched] if sys.version_info >= (3, 12) else []))
+    def it_batched(self, iterable: Any, n: Any, *, strict: Any = Static(False)) -> Any:
+        self.list_at_once(iterable, "batched")
+        return self.call_plain(containers.batched, iterable, n, strict, node=None)
+
+    def list_at_once(self, iterable: Any, name: str) -> None:
+        """All items are listed now, and who goes through them when is not known."""
+        if self.is_lazy(iterable) and Reach(self.cells, iterable).may_change([(f.uid, f.fn.node) for f in self.frames]):
+            message = f"`{name}` of an iterator whose items depend on what may change meanwhile"
+            raise self.unsupported("DJ115", message, None, "make a list of it first: list(...)")
 
     @core(itertools.pairwise)
     def it_pairwise(self, iterable: Any) -> Any:

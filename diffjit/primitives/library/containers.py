@@ -345,6 +345,17 @@ def grouped(items, count, fill):
         yield tuple([items[start + k] if start + k < len(items) else fill for k in range(count)])
 
 
+def batched(iterable, n, strict):
+    """Tuples of so many items, and of what is left."""
+    if n < 1:
+        raise ValueError("n must be at least one")
+    items = iterable if isinstance(iterable, (list, tuple, np.ndarray)) else list(iterable)
+    for start in range(0, len(items), n):
+        if strict and start + n > len(items):
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(items[start : start + n])
+
+
 def tee(iterable, n):
     """Several iterators over the same items."""
     items = list(iterable)

@@ -89,6 +89,30 @@ def nlargest(n, iterable, key=None):
     return sorted(iterable, key=key, reverse=True)[:n]
 
 
+def merged(first, second, key, reverse):
+    """Two runs as one; of two heads that are equal, that of the first comes first."""
+    a = first if key is None else [key(v) for v in first]
+    b = second if key is None else [key(v) for v in second]
+    found, i, j = [], 0, 0
+    while i < len(a) or j < len(b):
+        if j >= len(b) or (i < len(a) and not (a[i] < b[j] if reverse else b[j] < a[i])):
+            found.append(first[i])
+            i += 1
+        else:
+            found.append(second[j])
+            j += 1
+    return found
+
+
+def merge(key, reverse, *iterables):
+    """The items of several sorted iterables in order, as `heapq.merge` gives them: two runs at a time."""
+    runs = [list(items) for items in iterables]
+    found = []
+    for run in runs:
+        found = merged(found, run, key, reverse)
+    yield from found
+
+
 def place(a, x, lo, hi, key, behind):
     """A place at which an item keeps a list sorted, in front of its equals or behind them."""
     if lo < 0:
