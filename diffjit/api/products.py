@@ -25,7 +25,10 @@ class ForwardProduct(Derived):
     """Value and tangent of a function."""
 
     takes = ("forward",)
-    settled = False  # tangents of arrays that are not contiguous have layouts of their own
+
+    def form(self) -> tuple[Any, ...] | None:
+        """It has no choices."""
+        return ("jvp",)
 
     def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
         """The program of both; its last parameters are the tangents."""
@@ -111,11 +114,11 @@ def as_like(value: Any, like: Any, what: str) -> Any:
             raise UsageError(
                 "DJ507", f"{what} has shape {array.shape}, its value has shape {like.shape}", cure="shapes must agree"
             )
-        if like.ndim and not (like.flags.c_contiguous or like.flags.f_contiguous):
-            return array
-        order = "C" if like.flags.c_contiguous else "F"
-        # The program was compiled for the primal's layout and knows which lengths are 1.
-        return np.array(array, dtype=like.dtype, order=order, copy=None)
+        # The program was compiled for the primal's layout, or for C's order where it is neither's, and knows which
+        # lengths are 1; machine code that another process has left does not ask.
+        order = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
+        given = np.array(array, dtype=like.dtype, order=order, copy=None)
+        return given if given.flags.aligned and given.flags.writeable else given.copy(order=order)
     if isinstance(like, np.generic):
         return like.dtype.type(value)
     if isinstance(like, float):

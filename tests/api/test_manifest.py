@@ -306,6 +306,17 @@ VERBS = {
     "vmap": (lambda f: dj.vmap(f.curve), np.sin),
     "vmap of grad": (lambda f: dj.vmap(dj.grad(f.loss)), np.cos),
     "vmap of grad, columns": (lambda f: dj.vmap(dj.grad(f.loss), in_axes=1, out_axes=1), np.cos),
+    "jvp": (lambda f: lambda x: dj.jvp(f.curve, (x,), (np.ones(3),))[1], np.cos),
+    "jvp along every second number": (lambda f: lambda x: dj.jvp(f.curve, (x,), (np.ones(6)[::2],))[1], np.cos),
+    "jvp along what is only read": (
+        lambda f: lambda x: dj.jvp(f.curve, (x,), (np.broadcast_to(1.0, 3),))[1],
+        np.cos,
+    ),
+    "jvp at every second number": (
+        lambda f: lambda x: dj.jvp(f.curve, (np.repeat(x, 2)[::2],), (np.ones(6)[::2],))[1],
+        np.cos,
+    ),
+    "hvp": (lambda f: lambda x: dj.hvp(f.loss, (x,), (x,)), lambda x: -np.sin(x) * x),
     "jit of vmap": (lambda f: dj.jit(dj.vmap(f.loss)), lambda x: np.sum(np.sin(x), axis=1)),
 }
 

@@ -29,7 +29,7 @@ from diffjit.lowering.calls import cache, entry, native
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from diffjit.api.engine.derived import Derived
     from diffjit.frontend.entry.results import Program
@@ -142,9 +142,7 @@ def remember(
 
 def _root(derived: Any) -> types.FunctionType:
     """The Python function that everything starts from."""
-    function = derived
-    while tree.is_built_inside(function) and hasattr(function, "form"):
-        function = function.function
+    function = [derived, *_layers(derived)][-1]
     registry = sys.modules.get("diffjit.primitives.registry")
     if (
         type(function) is not types.FunctionType
@@ -156,15 +154,20 @@ def _root(derived: Any) -> types.FunctionType:
     return function
 
 
+def _layers(derived: Any) -> Iterator[Any]:
+    """What it is made from, and what that is made from, down to the Python function."""
+    from diffjit.api.engine.derived import Derived
+
+    while isinstance(derived, Derived):
+        derived = derived.function
+        yield derived
+
+
 def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """All that is known before a program is specialised."""
-    forms: list[Any] = []
-    while hasattr(derived, "form"):
-        form = derived.form()
-        if form is None:
-            raise Unportable
-        forms.append(form)
-        derived = derived.function
+    forms = [layer.form() for layer in [derived, *_layers(derived)][:-1]]
+    if None in forms:
+        raise Unportable
     setting = native.setting()
     if setting is None:
         raise Stale
