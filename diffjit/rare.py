@@ -1,6 +1,6 @@
 """Parts of programs that hardly any run comes to, and that take long to compile: left out until a run does.
 
-A solver that stands behind another one calls `left_out()` where it would begin. The frontend writes `raise Needed`
+A solver that stands behind another one calls `left_out(...)` where it would begin. The frontend writes `raise Needed`
 there. What calls a program from Python (`retried`) meets it, asks for whole programs from now on, and calls again: the
 program rests on nobody having asked, so that it is made anew. Where something of the first call would be seen
 (printed, or written to the caller's arrays), nothing is left out from the beginning (`api.engine.engine.program_of`).
@@ -24,8 +24,13 @@ class Needed(BaseException):
     """A run has come to a part that its program lacks. No `except Exception` of users' catches it."""
 
 
-def left_out() -> None:
+def left_out(what: str) -> None:
     """What follows is for few runs; as plain Python, it follows."""
+
+
+def reason(what: str) -> str:
+    """What who runs the text of a program reads there."""
+    return f"this was made without {what}; after diffjit.rare.ask() it is made with it"
 
 
 _whole: ContextVar[bool] = ContextVar("whole", default=False)

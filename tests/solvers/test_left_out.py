@@ -69,6 +69,7 @@ def test_lanes_go_on_as_well():
 
 def test_a_program_without_it_is_shorter():
     short = size(end, 3.0)
+    assert "without the method for stiff equations" in dj.source(end, 3.0)
     with rare.whole():
         assert size(end, 3.0) > 2 * short
 

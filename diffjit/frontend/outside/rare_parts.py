@@ -9,17 +9,17 @@ from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Global
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
-from diffjit.frontend.values.values import NONE
+from diffjit.frontend.values.values import NONE, Static
 
 
 class RareParts(Mixin):
     """Mixin of the interpreter: what is left out."""
 
     @core(rare.left_out)
-    def leave_out(self) -> Any:
+    def leave_out(self, what: Static) -> Any:
         """Raise here, where no `try`, `finally` or `with` of the program's would see it."""
         if rare.is_whole() or self.awaited or self.catches(rare.Needed):
             return NONE
         self.guards["rare"] = Guard(Global(vars(rare), "ASKED"), False)
-        self.throw(self.exception_object(rare.Needed))
+        self.throw(self.exception_object(rare.Needed, Static(rare.reason(what.obj))))
         return NONE

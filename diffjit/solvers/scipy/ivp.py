@@ -103,7 +103,7 @@ def solved(method, flows, events, stops, ways, parts, t0, t1, floats, others, gs
         raise ValueError("`method` must be one of RK23, RK45, DOP853, Radau, BDF, LSODA")
     found = steps("dopri5", 0.1, 500 + 200 * start[0].size)
     if found[5]:
-        left_out()
+        left_out("the method for stiff equations")
         return over("rodas5p", steps("rodas5p", 0.1, never))
     return over("dopri5", found)
 
