@@ -1,9 +1,9 @@
 """Parts of programs that hardly any run comes to, and that take long to compile: left out until a run does.
 
-A solver that stands behind another one calls `left_out(...)` where it would begin. The frontend writes `raise Needed`
-there. What calls a program from Python (`retried`) meets it, asks for whole programs from now on, and calls again: the
-program rests on nobody having asked, so that it is made anew. Where something of the first call would be seen
-(printed, or written to the caller's arrays), nothing is left out from the beginning (`api.engine.engine.program_of`).
+A solver calls `left_out(Stiff)` where such a part begins. The frontend writes `raise Stiff(...)` there. What calls a
+program from Python (`retried`) meets it, notes that programs are to have the part from now on, and calls again: the
+program rests on nobody having asked, so that it is made anew. Where something of the first call would be seen (printed,
+or written to the caller's arrays), nothing is left out from the beginning (`api.engine.engine.program_of`).
 """
 
 from __future__ import annotations
@@ -12,25 +12,41 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ParamSpec, TypeVar
+from typing import ClassVar, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-ASKED = False  # whether a run in this process has come to such a part
 
 
 class Needed(BaseException):
     """A run has come to a part that its program lacks. No `except Exception` of users' catches it."""
 
+    part: ClassVar[str] = ""
+    asked: ClassVar[bool] = False  # whether a run in this process has come there
 
-def left_out(what: str) -> None:
+
+class Stiff(Needed):
+    """A differential equation is stiff."""
+
+    part, asked = "the method for stiff equations", False
+
+
+class Unbalanced(Needed):
+    """The numbers of a matrix lie far apart."""
+
+    part, asked = "the balancing of matrices", False
+
+
+PARTS: tuple[type[Needed], ...] = (Stiff, Unbalanced)
+
+
+def left_out(part: type[Needed]) -> None:
     """What follows is for few runs; as plain Python, it follows."""
 
 
-def reason(what: str) -> str:
+def reason(part: type[Needed]) -> str:
     """What who runs the text of a program reads there."""
-    return f"this was made without {what}; after diffjit.rare.ask() it is made with it"
+    return f"this was made without {part.part}; after diffjit.rare.{part.__name__}.asked = True it is made with it"
 
 
 _whole: ContextVar[bool] = ContextVar("whole", default=False)
@@ -46,15 +62,19 @@ def whole() -> Iterator[None]:
         _whole.reset(token)
 
 
-def is_whole() -> bool:
-    """Whether nothing may be left out now."""
-    return ASKED or _whole.get()
+def is_there(part: type[Needed]) -> bool:
+    """Whether programs that are specialised now have a part."""
+    return part.asked or _whole.get()
 
 
-def ask() -> None:
-    """Programs of this process are whole from now on."""
-    global ASKED  # noqa: PLW0603 - programs rest on a variable of a module
-    ASKED = True
+def ask(needed: Needed) -> None:
+    """Programs of this process have this part from now on."""
+    type(needed).asked = True
+
+
+def asked() -> tuple[bool, ...]:
+    """Which parts programs have."""
+    return tuple(part.asked for part in PARTS)
 
 
 def retried(function: Callable[P, R]) -> Callable[P, R]:
@@ -64,8 +84,8 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except Needed:
-            ask()
-        return function(*args, **kwargs)  # here, so that no error tells of the first call
+        except Needed as needed:
+            ask(needed)
+        return called(*args, **kwargs)  # here, so that no error tells of the first call
 
     return called

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from diffjit.rare import Unbalanced, left_out
+
 
 def length(v):
     """The Euclidean norm."""
@@ -63,31 +65,33 @@ def dense(product, turned, definite, eps, b):
     return by_matrix(a.T.copy() if turned else a, definite, eps, b)
 
 
+def inverted(a, inverse):
+    """The condition of a matrix in the norm of columns, infinite where it is singular; its inverse is written."""
+    try:
+        inverse[:] = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return np.inf * np.max(np.abs(a))
+    return np.max(np.sum(np.abs(a), axis=0)) * np.max(np.sum(np.abs(inverse), axis=0))
+
+
 def by_matrix(a, definite, eps, b):
     """By the inverse of the matrix, scaled, and one step of refinement; raises where it is singular to rounding."""
     if not np.all(np.isfinite(a)):
         raise RuntimeError("the derivative by the unknown is not finite")
     across, down = np.ones_like(b), np.ones_like(b)
     inverse = np.zeros_like(a)
-    condition = np.inf * np.max(across)
-    for scale in range(2):
-        if scale > 0:  # what units may have done
-            across[:], down[:] = balanced(a)
-        scaled = across[:, None] * a * down
-        try:
-            inverse[:] = np.linalg.inv(scaled)
-            condition = np.max(np.sum(np.abs(scaled), axis=0)) * np.max(np.sum(np.abs(inverse), axis=0))
-        except np.linalg.LinAlgError:
-            condition = np.inf * np.max(across)
-        if condition * condition * eps < 1.0:
-            break
+    condition = inverted(a, inverse)
+    if not condition * condition * eps < 1.0:  # what units may have done
+        left_out(Unbalanced)
+        across[:], down[:] = balanced(a)
+        condition = inverted(across[:, None] * a * down, inverse)
     if not condition * eps < 0.1:
         raise RuntimeError("the linear system is singular: the solution has no derivative, or is not unique")
     if definite:
         try:
             smallest = np.min(np.diagonal(np.linalg.cholesky(a)))
         except np.linalg.LinAlgError:
-            smallest = 0.0 * np.max(across)
+            smallest = 0.0 * condition
         if not smallest > 0.0:
             raise RuntimeError("the second derivative is not positive definite: this is no minimum")
     x = down * (inverse @ (across * b))

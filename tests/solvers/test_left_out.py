@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import odeint
+from scipy.optimize import fsolve
 
 import diffjit as dj
 from diffjit import rare
@@ -15,7 +16,8 @@ TIMES = np.linspace(0.0, 2.0, 5)
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """Nobody has asked for whole programs."""
-    monkeypatch.setattr(rare, "ASKED", False)
+    for part in rare.PARTS:
+        monkeypatch.setattr(part, "asked", False)
 
 
 def fall(y, t, rate):
@@ -47,16 +49,16 @@ def compared(found, rate):
 def test_what_a_run_needs_is_there_in_the_next(backend):
     found = dj.value_and_grad(end, backend=backend)
     compared(found(3.0), 3.0)
-    assert not rare.ASKED
+    assert not rare.Stiff.asked
     compared(found(3e4), 3e4)
-    assert rare.ASKED
+    assert rare.Stiff.asked
     compared(found(3.0), 3.0)
 
 
 def test_other_verbs_go_on_as_well():
     value, pull = dj.vjp(end, 3e4, backend="python")
     compared((value, pull(1.0)[0]), 3e4)
-    rare.ASKED = False
+    rare.Stiff.asked = False
     compared(dj.jvp(end, (3e4,), (1.0,), backend="python"), 3e4)
 
 
@@ -72,6 +74,21 @@ def test_a_program_without_it_is_shorter():
     assert "without the method for stiff equations" in dj.source(end, 3.0)
     with rare.whole():
         assert size(end, 3.0) > 2 * short
+
+
+def of_other_units(a):
+    """Roots of two equations whose numbers are 24 powers of ten apart."""
+    x = fsolve(lambda x: [1e12 * (x[0] ** 2 - a), 1e-12 * (x[1] - x[0] * a)], [1.0, 1.0])
+    return x[1]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_matrices_are_balanced_where_it_matters(backend):
+    mild = lambda a: fsolve(lambda x: [x[0] ** 2 - a, x[1] - x[0] * a], [1.0, 1.0])[1]
+    assert dj.grad(mild, backend=backend)(2.0) == pytest.approx(1.5 * 2.0**0.5, rel=1e-9)
+    assert rare.asked() == (False, False)
+    assert dj.grad(of_other_units, backend=backend)(2.0) == pytest.approx(1.5 * 2.0**0.5, rel=1e-9)
+    assert rare.asked() == (False, True)
 
 
 def keeps_a_note(rate, note):
@@ -92,7 +109,7 @@ def test_nothing_happens_twice(capsys):
     assert note[0] == 1.0
     compared(dj.value_and_grad(prints, backend="python")(3e4), 3e4)
     assert capsys.readouterr().out == "begun\n"
-    assert not rare.ASKED
+    assert not rare.Stiff.asked
 
 
 def test_no_handler_of_the_user_sees_it():

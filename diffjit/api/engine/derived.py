@@ -114,8 +114,8 @@ class Derived:
                         self._shortcuts.clear()
                     self._shortcuts[seen] = settings.stamp, compiled.valid, shortcut
             return self.finished(finish, compiled(call.leaves), call, args, kwargs)
-        except rare.Needed:
-            rare.ask()
+        except rare.Needed as needed:
+            rare.ask(needed)
         except BaseException as error:
             shorten(error)
             raise

@@ -58,7 +58,7 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
 def _cannot_run_twice(program: Program) -> bool:
     """Whether a program lacks a part, and something of a first run would be seen or changes what a second one does."""
     ops = [op for function in callees(program.function) for op in walk(function.body)]
-    if not any(op.kind == "raise" and op.attrs["exception"] is rare.Needed for op in ops):
+    if not any(op.kind == "raise" and op.attrs["exception"] in rare.PARTS for op in ops):
         return False
     acts = any(op.row.effect and op.kind != "raise" for op in ops) or any(op.kind == "foreign" for op in ops)
     return acts or bool(program.streams or program.changed_outside or mutated_params(program.function))

@@ -182,7 +182,7 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             call.key.same,
             setting,
             settings.form,
-            rare.ASKED,
+            rare.asked(),
         )
     )
 

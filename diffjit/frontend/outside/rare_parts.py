@@ -6,7 +6,7 @@ from typing import Any
 
 from diffjit import rare
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Global
+from diffjit.frontend.entry.places import Attribute
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values.values import NONE, Static
@@ -16,10 +16,11 @@ class RareParts(Mixin):
     """Mixin of the interpreter: what is left out."""
 
     @core(rare.left_out)
-    def leave_out(self, what: Static) -> Any:
+    def leave_out(self, part: Static) -> Any:
         """Raise here, where no `try`, `finally` or `with` of the program's would see it."""
-        if rare.is_whole() or self.awaited or self.catches(rare.Needed):
+        lacking = part.obj
+        if rare.is_there(lacking) or self.awaited or self.catches(lacking):
             return NONE
-        self.guards["rare"] = Guard(Global(vars(rare), "ASKED"), False)
-        self.throw(self.exception_object(rare.Needed, Static(rare.reason(what.obj))))
+        self.guards["rare", lacking] = Guard(Attribute(lacking, "asked"), False)
+        self.throw(self.exception_object(lacking, Static(rare.reason(lacking))))
         return NONE

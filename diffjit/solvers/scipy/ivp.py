@@ -17,7 +17,7 @@ import scipy.integrate
 
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
-from diffjit.rare import left_out
+from diffjit.rare import Stiff, left_out
 from diffjit.solvers.ode_solvers import at_time, event_times, replayed, slope_of
 from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.scipy.closed import closed, number
@@ -103,7 +103,7 @@ def solved(method, flows, events, stops, ways, parts, t0, t1, floats, others, gs
         raise ValueError("`method` must be one of RK23, RK45, DOP853, Radau, BDF, LSODA")
     found = steps("dopri5", 0.1, 500 + 200 * start[0].size)
     if found[5]:
-        left_out("the method for stiff equations")
+        left_out(Stiff)
         return over("rodas5p", steps("rodas5p", 0.1, never))
     return over("dopri5", found)
 
