@@ -25,7 +25,7 @@ from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
-from diffjit.lowering.calls.entry import Entry, wrapper
+from diffjit.lowering.calls.entry import TOO_LONG, Entry, is_too_long, wrapper
 from diffjit.lowering.calls.native import Native
 from diffjit.lowering.flow.trees import TREES, functions
 from diffjit.lowering.llvm import numba_internals, outside, tiers
@@ -252,9 +252,8 @@ class FirstCall:
     def __call__(self, *args: Any) -> Any:
         """The compiled function's results."""
         dispatcher = self.dispatcher
-        for a in args:
-            if type(a) is int and not -(2**63) <= a < 2**63:  # Numba would look for another type; later calls say this
-                raise OverflowError("int too big to convert")
+        if is_too_long(args):  # Numba would look for another type
+            raise OverflowError(TOO_LONG)
         if self.job is not None or (self.tiers and self.stages is None and tiers.allowed()):
             return self._in_tiers(args)
         if self.stages is not None and dispatcher.overloads:  # another program with the same text was compiled before

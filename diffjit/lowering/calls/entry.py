@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
 
 Conversion = tuple[int, Callable[[Any], Any]]
+TOO_LONG = "an int among the arguments does not fit into 64 bits in compiled code: pass it as a float"
+
+
+def is_too_long(args: Iterable[Any]) -> bool:
+    """Whether there is an int that machine code cannot take."""
+    return any(type(a) is int and not -(2**63) <= a < 2**63 for a in args)
 
 
 @dataclass(slots=True)
@@ -59,6 +65,10 @@ def wrapper(
                 ready = compiling.ready
         except stopped:
             failed = translated()
+        except OverflowError:
+            if not is_too_long(args):
+                raise
+            failed = OverflowError(TOO_LONG)
         if failed is not None:
             try:
                 raise failed  # here, where its context and cause stay what they are
