@@ -84,7 +84,7 @@ def _statement(text: str, line: int) -> str:
 def _ways(code: types.CodeType, loader: Any) -> Iterator[_Way]:
     futures, usual = code.co_flags & _FUTURES, min(sys.flags.optimize, 2)
     levels = [usual, *(k for k in range(3) if k != usual)]
-    if _REWRITER in sys.modules and any(name.startswith("@py") for name in _names(code)):
+    if _REWRITER in sys.modules and any(name.startswith("@py") for name in names_in(code)):
         config = getattr(loader, "config", None) if type(loader).__module__ == _REWRITER else None
         for level in levels:
             yield _Way(futures, level, True, config)
@@ -93,11 +93,15 @@ def _ways(code: types.CodeType, loader: Any) -> Iterator[_Way]:
             yield _Way(futures, level, False)
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
+def names_in(code: types.CodeType) -> Iterator[str]:
+    """All names in a code object, and in those of the functions in it."""
     yield from code.co_names
+    yield from code.co_varnames
+    yield from code.co_cellvars
+    yield from code.co_freevars
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            yield from _names(inner)
+            yield from names_in(inner)
 
 
 # Texts ----------------------------------------------------------------------------------------------------------------

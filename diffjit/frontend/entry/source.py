@@ -15,7 +15,7 @@ import gast
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
-from diffjit.frontend.entry.proof import Proven, prove
+from diffjit.frontend.entry.proof import Proven, names_in, prove
 from diffjit.frontend.entry.texts import NAMELESS, listed, texts_of
 from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.walk import walk
@@ -45,7 +45,7 @@ def source_of(function: Any, code: types.CodeType) -> Source:
             proven, file = _found(function, code)
         if proven is None:
             raise _unavailable(function, code, known=bool(text))
-        _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven)), sys.intern(file))
+        _cache[key] = Source(gast.ast_to_gast(_as_compiled(proven, code)), sys.intern(file))
     return _cache[key]
 
 
@@ -143,8 +143,10 @@ def line_text(file: str, line: int) -> str:
     return linecache.getline(file, line).strip()
 
 
-def _as_compiled(proven: Proven) -> ast.AST:
+def _as_compiled(proven: Proven, code: types.CodeType) -> ast.AST:
     """A function's tree with what the compiler does to names and assertions."""
+    if proven.asserts and proven.debug and not any("__" in name for name in names_in(code)):
+        return proven.definition.node
     node = copy.deepcopy(proven.definition.node)
     _Compiling(proven).visit(node)
     return ast.fix_missing_locations(node)
