@@ -78,9 +78,8 @@ def bracketed(x, step, turns):
         high = x
     for _ in range(turns):
         middle = step * x
-        if low is not None and high is not None:
-            if not (low < middle < high) or (high < middle < low):
-                middle = 0.5 * (low + high)
+        if low is not None and high is not None and (not (low < middle < high) or (high < middle < low)):
+            middle = 0.5 * (low + high)
         x = middle
         if x > 1e3:
             raise ValueError("too large")
