@@ -15,6 +15,15 @@ import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, one_axis
 from diffjit.primitives.library.sparse.entrywise import Entrywise
+from diffjit.primitives.library.sparse.selected import (
+    chosen,
+    elements,
+    in_rows,
+    is_array,
+    is_block,
+    is_one,
+    rows_and_columns,
+)
 from diffjit.primitives.registry import implements
 
 
@@ -369,6 +378,22 @@ class Compressed(Sparse):
         """Values, rows and columns of entries."""
         outer = np.repeat(np.arange(self.indptr.shape[0] - 1), np.diff(self.indptr))
         return (self.data, outer, self.indices) if self.form == "csr" else (self.data, self.indices, outer)
+
+    def __getitem__(self, place):
+        rows, cols = rows_and_columns(place)
+        height, width = self.shape
+        block, one = is_block(rows, cols), (is_one(rows), is_one(cols))
+        row, col = chosen(rows, height), chosen(cols, width)
+        if all(one) or (not block and is_array(rows) and is_array(cols)):
+            row, col = row + np.zeros_like(col), col + np.zeros_like(row)
+            outer, inner = (row, col) if self.form == "csr" else (col, row)
+            found = elements(self.data, self.indices, self.indptr, outer, inner)
+            return found[0] if all(one) else np.asmatrix(found) if self.matrix else found
+        if any(one) and not self.matrix:
+            raise NotImplementedError("a row or column of a sparse array, as a vector: take A[[k]], or toarray()[k]")
+        data, new, at = in_rows(*self.entries(), height, row)
+        data, at, new = in_rows(data, at, new, width, col)
+        return of_format(self.form, self.matrix, data, new, at, (row.shape[0], col.shape[0]))
 
     def times(self, x):
         """The product with a vector, or with columns."""
