@@ -53,6 +53,15 @@ def without_dtype(dtype):
         raise NotImplementedError(f"sparse matrices of dtype {dtype}: convert their data")
 
 
+def of_dtype(data, dtype):
+    """Entries as floats or complex numbers of a dtype; sums of others stay within their dtype, and are not known."""
+    if dtype is None or np.dtype(dtype) == data.dtype:
+        return data
+    if np.dtype(dtype).kind not in "fc":
+        raise NotImplementedError(f"sparse matrices of dtype {np.dtype(dtype)}: use float, float32 or complex")
+    return data.astype(dtype)
+
+
 def pointers(places, count):
     """Where the entries of each row begin, of rows in order."""
     starts = np.zeros(count + 1, np.int64)
@@ -346,8 +355,8 @@ class Coordinates(Sparse):
     form = "coo"
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
-        self.data, self.row, self.col, self.shape = parts(arg1, shape)
+        data, self.row, self.col, self.shape = parts(arg1, shape)
+        self.data = of_dtype(data, dtype)
 
     @property
     def coords(self):
@@ -359,15 +368,16 @@ class Compressed(Sparse):
     """Entries in the order of rows, or of columns."""
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
         if isinstance(arg1, tuple) and len(arg1) == 3:
             data, indices, indptr = arg1
-            self.data, self.indices, self.indptr = np.asarray(data), positions(indices), positions(indptr)
+            self.data = of_dtype(np.asarray(data), dtype)
+            self.indices, self.indptr = positions(indices), positions(indptr)
             width = np.max(self.indices, initial=-1) + 1 if shape is None else 0
             outer = self.indptr.shape[0] - 1
             self.shape = shape if shape is not None else ((outer, width) if self.form == "csr" else (width, outer))
         else:
             data, row, col, self.shape = parts(arg1, shape)
+            data = of_dtype(data, dtype)
             if self.form == "csr":
                 self.data, outer, self.indices = summed(data, row, col, self.shape[1])
             else:
