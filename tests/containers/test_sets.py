@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import diffjit as dj
@@ -118,7 +119,9 @@ def named_by_their_class(x):
     items = [3.0]
     list.append(items, x**2)
     levels = frozenset.union(frozenset({1}), {2}, [3])
-    return sum(dict.values(options)) * items[1] * len(levels) + list.pop(items) * tuple.count((1, 1, 2), 1)
+    rows = list(map(np.ndarray.sum, np.array([[x, 1.0], [2.0, x**2]])))
+    rows.append(np.ndarray.item(np.ndarray.reshape(np.array([[x**3]]), (1,))))
+    return sum(dict.values(options)) * items[1] * len(levels) + list.pop(items) * tuple.count((1, 1, 2), 1) * sum(rows)
 
 
 def from_keys(x):
@@ -203,7 +206,11 @@ def of_another_class(x):
     return dict.get([x], 0)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("f", [empty, no_key, nothing_appended, of_another_class])
+def of_no_array(x):
+    return np.ndarray.item(x)
+
+
+@pytest.mark.parametrize("f", [empty, no_key, nothing_appended, of_another_class, of_no_array])
 def test_mistakes_are_the_program_s_own(f):
     with pytest.raises((KeyError, TypeError)) as plain:
         f(1.3)

@@ -54,7 +54,7 @@ _FETCHERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _dispatching: Any = functools.singledispatch(abs)
 _DISPATCHER = _dispatching.__code__
 
-_CONTAINERS = (dict, list, set, frozenset, tuple, str)
+_OWNERS = (dict, list, set, frozenset, tuple, str, np.ndarray)
 _NUMBERS = (bool, int, float, complex)
 _WHOLE = {"gcd": (0, 1), "lcm": (0, 1), "ldexp": (1,)}  # operands of functions of `math` that are ints
 
@@ -246,8 +246,8 @@ class Calls(Mixin):
         return self.call(Static(plain), args, kwargs, node)
 
     def call_unbound(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
-        """`dict.copy(options)`, `list.append(items, x)`: the method of the first argument; None of other functions."""
-        if not isinstance(obj, types.MethodDescriptorType) or obj.__objclass__ not in _CONTAINERS or not args:
+        """`dict.copy(options)`, `np.ndarray.item(a)`: the method of the first argument; None of other functions."""
+        if not isinstance(obj, types.MethodDescriptorType) or obj.__objclass__ not in _OWNERS or not args:
             return None
         if not self.ask(args[0], lambda cls: issubclass(cls, obj.__objclass__)):
             problem = f"`{obj.__qualname__}` is called with {describe(args[0])}"

@@ -101,8 +101,7 @@ class Control(Mixin):
     def _remember_jumps(self, paths: list[Path]) -> None:
         """Where neither path arrives, one of the jumps is under way, though which one is only known at run time."""
         if all(p.dead or p.jumped for p in paths) and not self.certain_jumps(self.cells):
-            taken = {k: f for k, f in self.flags_in(self.cells).items() if not isinstance(f, Static)}
-            self.exhausted.update(dict.fromkeys((f for f in taken.values() if isinstance(f, Value)), taken))
+            self.take_one_of(self.unsure_jumps())
 
     def jump(self, *key: Any, flag: Any = Static(True)) -> None:
         """Start a jump."""
@@ -116,6 +115,16 @@ class Control(Mixin):
     def certain_jumps(self, cells: Cells) -> list[Any]:
         """The jumps that are under way for certain."""
         return [k for k, f in self.flags_in(cells).items() if isinstance(f, Static) and f.obj]
+
+    def unsure_jumps(self) -> dict[Any, Any]:
+        """The jumps of which only the run knows whether they are under way, with their flags."""
+        return {k: f for k, f in self.flags_in(self.cells).items() if not isinstance(f, Static)}
+
+    def take_one_of(self, jumps: dict[Any, Any]) -> None:
+        """One of these jumps is under way for certain, as far as this path goes."""
+        if len(jumps) == 1:
+            self.cells.update(dict.fromkeys(jumps, Static(True)))
+        self.exhausted.update(dict.fromkeys((f for f in jumps.values() if isinstance(f, Value)), jumps))
 
     def land(self, *key: Any) -> Any:
         """End a jump; returns its flag."""

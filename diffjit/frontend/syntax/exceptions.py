@@ -171,12 +171,11 @@ class Exceptions(Mixin):
             raise Abandon
         if self.memo is None:
             return
-        jumps = self.flags_in(self.cells)  # a loop over a generator also leaves the generator's `try` by its `break`
+        jumps = self.unsure_jumps()  # a loop over a generator also leaves the generator's `try` by its `break`
         raised = tuple(k for k in jumps if k[1] == "raise")
         flag = self.pending() if raised else Static(False)
         if not isinstance(flag, Static):
-            certain = {raised[0]: Static(True)} if len(jumps) == 1 else {}
-            raise Split(self.logical_not(flag), lambda: self.cells.update(certain), raised)
+            raise Split(self.logical_not(flag), lambda: self.take_one_of(jumps), raised)
 
     def guard(self, ok: Any, exception: type, message: Any, fact: Any = None) -> None:
         """Inside a `try` that catches `exception`: the current statement goes on only where `ok` holds.

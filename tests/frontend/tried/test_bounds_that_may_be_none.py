@@ -1,4 +1,4 @@
-"""Slices with a bound that is a number on one path and None on another, as in `x[: -k or None]`."""
+"""Bounds that are numbers on one path and None on another: of slices, as in `x[: -k or None]`, and of searches."""
 
 import numpy as np
 import pytest
@@ -67,3 +67,76 @@ def test_derivatives(f, backend):
             assert value == pytest.approx(f(x, n), rel=1e-14)
             exact = [(f(x + 1e-6 * e, n) - f(x - 1e-6 * e, n)) / 2e-6 for e in np.eye(5)]
             np.testing.assert_allclose(slope, exact, rtol=1e-6, atol=1e-7)
+
+
+def bracketed(x, step, turns):
+    """A search that is kept between two bounds once it has both, as solvers of equations keep it."""
+    low = high = None
+    if x < 1.0:
+        low = x
+    else:
+        high = x
+    for _ in range(turns):
+        middle = step * x
+        if low is not None and high is not None and (not (low < middle < high) or (high < middle < low)):
+            middle = 0.5 * (low + high)
+        x = middle
+        if x > 1e3:
+            raise ValueError("too large")
+        if x == 0.0:
+            return x
+        if x < 1.0:
+            low = x
+        else:
+            high = x
+    return x
+
+
+def in_one_try(x, step, turns):
+    try:
+        return bracketed(x, step, turns)
+    except (TypeError, ValueError):
+        return 3.0 * x
+
+
+def in_a_try_of_two(x, step, turns):
+    try:
+        return x * bracketed(x, step, turns)
+    except ValueError:
+        return 3.0 * x
+    except TypeError:
+        return 5.0 * x
+
+
+def told_by_two_errors(x, items, k):
+    """An `or` whose operands each may fail in two ways."""
+    least = x if x > 2.0 else None
+    most = x if x < 5.0 else None
+    try:
+        if (least < 10.0 and items[k] > x) or (most > 1.0 and items[k + 1] > x):
+            return x**2
+    except IndexError:
+        return 3.0 * x
+    except TypeError:
+        return 4.0 * x**3
+    return 5.0 * x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [in_one_try, in_a_try_of_two])
+def test_conditions_on_bounds_that_raise_in_a_try(program, backend):
+    for x, step in ((2.0, 0.3), (0.5, 1.7), (2.0, 1.5), (2.0, 50.0), (0.0, 1.0)):
+        value, slope = dj.value_and_grad(program, backend=backend)(x, step, 4)
+        assert value == pytest.approx(program(x, step, 4), rel=1e-14)
+        wanted = (program(x + 1e-5, step, 4) - program(x - 1e-5, step, 4)) / 2e-5
+        assert slope == pytest.approx(wanted, rel=1e-8)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_condition_that_may_fail_in_two_ways(backend):
+    items = np.array([1.0, 4.5])
+    for x, k in ((1.5, 0), (3.0, 0), (3.0, 1), (4.0, 2), (4.7, 0), (4.7, 1), (6.0, 0)):
+        value, slope = dj.value_and_grad(told_by_two_errors, backend=backend)(x, items, k)
+        assert value == told_by_two_errors(x, items, k)
+        wanted = (told_by_two_errors(x + 1e-5, items, k) - told_by_two_errors(x - 1e-5, items, k)) / 2e-5
+        assert slope == pytest.approx(wanted, rel=1e-8)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float
-from diffjit.primitives.library.sparse.matrices import FORMATS, Sparse, parts, without_dtype
+from diffjit.primitives.library.sparse.matrices import FORMATS, Sparse, of_dtype, parts
 from diffjit.primitives.registry import implements
 
 
@@ -38,15 +38,15 @@ class Diagonals(Sparse):
     form = "dia"
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
         if isinstance(arg1, tuple) and np.ndim(arg1[0]) > 0 and not places_by_coordinates(arg1[1]):
-            self.data, self.offsets = np.atleast_2d(as_float(np.asarray(arg1[0]))), np.atleast_1d(np.asarray(arg1[1]))
+            self.data = of_dtype(np.atleast_2d(as_float(np.asarray(arg1[0]))), dtype)
+            self.offsets = np.atleast_1d(np.asarray(arg1[1]))
             self.shape = shape
             if self.data.shape[0] != self.offsets.shape[0]:
                 raise ValueError("number of diagonals does not match the number of offsets")
         else:
             data, row, col, self.shape = parts(arg1, shape)
-            self.data, self.offsets = by_diagonals(data, row, col, self.shape)
+            self.data, self.offsets = by_diagonals(of_dtype(data, dtype), row, col, self.shape)
 
     @property
     def nnz(self):
@@ -81,8 +81,8 @@ class Editable(Sparse):
     """A matrix whose elements programs assign."""
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
         data, row, col, self.shape = parts(arg1, shape)
+        data = of_dtype(data, dtype)
         self.dense = np.zeros(self.shape, data.dtype)
         self.there = np.zeros(self.shape, bool)
         np.add.at(self.dense, (row, col), data)

@@ -11,11 +11,11 @@ import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, places
 from diffjit.primitives.library.sparse.forms import DiaMatrix
-from diffjit.primitives.library.sparse.matrices import is_sparse, of_format, parts, summed, without_dtype
+from diffjit.primitives.library.sparse.matrices import is_sparse, of_dtype, of_format, parts, summed
 from diffjit.primitives.registry import implements
 
 
-def along_diagonals(diagonals, offsets, shape, form, matrix):
+def along_diagonals(diagonals, offsets, shape, form, matrix, dtype):
     """A matrix of diagonals."""
     if isinstance(offsets, int):
         offsets = (offsets,)
@@ -37,43 +37,38 @@ def along_diagonals(diagonals, offsets, shape, form, matrix):
         data.append(d + np.zeros(length))
         row.append(np.arange(length) + first)
         col.append(np.arange(length) + last)
-    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    values = of_dtype(np.concatenate(data), dtype), np.concatenate(row), np.concatenate(col)
     return of_format("coo" if form is None or form == "dia" else form, matrix, *values, shape)
 
 
 @implements(scipy.sparse.diags)
 def diags(diagonals, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002 - SciPy's name
     """A matrix of diagonals."""
-    without_dtype(dtype)
-    return along_diagonals(diagonals, offsets, shape, format, True)
+    return along_diagonals(diagonals, offsets, shape, format, True, dtype)
 
 
 @implements(scipy.sparse.diags_array)
 def diags_array(diagonals, /, *, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002
     """An array of diagonals."""
-    without_dtype(dtype)
-    return along_diagonals(diagonals, offsets, shape, format, False)
+    return along_diagonals(diagonals, offsets, shape, format, False, dtype)
 
 
 @implements(scipy.sparse.eye)
 def eye(m, n=None, k=0, dtype=float, format=None):  # noqa: A002
     """Ones along a diagonal."""
-    without_dtype(dtype)
-    return along_diagonals((1.0,), (k,), (m, m if n is None else n), format, True)
+    return along_diagonals((1.0,), (k,), (m, m if n is None else n), format, True, dtype)
 
 
 @implements(scipy.sparse.identity)
 def identity(n, dtype="d", format=None):  # noqa: A002
     """Ones along the diagonal."""
-    without_dtype(dtype)
-    return along_diagonals((1.0,), (0,), (n, n), format, True)
+    return along_diagonals((1.0,), (0,), (n, n), format, True, dtype)
 
 
 @implements(scipy.sparse.eye_array)
 def eye_array(m, n=None, *, k=0, dtype=float, format=None):  # noqa: A002
     """Ones along a diagonal."""
-    without_dtype(dtype)
-    return along_diagonals((1.0,), (k,), (m, m if n is None else n), format, False)
+    return along_diagonals((1.0,), (k,), (m, m if n is None else n), format, False, dtype)
 
 
 def matrix_of(a):
@@ -93,7 +88,7 @@ def kron(A, B, format=None):  # noqa: A002
     return of_format("coo" if format is None else format, a.matrix and b.matrix, data, row, col, shape)
 
 
-def stacked(blocks, form, down):
+def stacked(blocks, form, down, dtype):
     """Matrices below or beside each other."""
     data, row, col, at = [], [], [], 0
     blocks = [matrix_of(b) for b in blocks]
@@ -104,7 +99,7 @@ def stacked(blocks, form, down):
         col.append(columns if down else columns + at)
         at = at + (b.shape[0] if down else b.shape[1])
     shape = (at, blocks[0].shape[1]) if down else (blocks[0].shape[0], at)
-    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    values = of_dtype(np.concatenate(data), dtype), np.concatenate(row), np.concatenate(col)
     matrix = all(b.matrix for b in blocks)
     return of_format(("csr" if down else "coo") if form is None else form, matrix, *values, shape)
 
@@ -112,15 +107,13 @@ def stacked(blocks, form, down):
 @implements(scipy.sparse.vstack)
 def vstack(blocks, format=None, dtype=None):  # noqa: A002
     """Matrices below each other."""
-    without_dtype(dtype)
-    return stacked(blocks, format, True)
+    return stacked(blocks, format, True, dtype)
 
 
 @implements(scipy.sparse.hstack)
 def hstack(blocks, format=None, dtype=None):  # noqa: A002
     """Matrices beside each other."""
-    without_dtype(dtype)
-    return stacked(blocks, "csr" if format is None else format, False)
+    return stacked(blocks, "csr" if format is None else format, False, dtype)
 
 
 @implements(scipy.sparse.issparse)
@@ -135,7 +128,6 @@ def issparse(x):
 @implements(scipy.sparse.block_diag)
 def block_diag(mats, format=None, dtype=None):  # noqa: A002
     """Matrices along the diagonal."""
-    without_dtype(dtype)
     data, row, col, height, width = [], [], [], 0, 0
     blocks = [matrix_of(np.atleast_2d(np.asarray(m)) if not is_sparse(m) else m) for m in mats]
     for b in blocks:
@@ -144,12 +136,12 @@ def block_diag(mats, format=None, dtype=None):  # noqa: A002
         row.append(rows + height)
         col.append(columns + width)
         height, width = height + b.shape[0], width + b.shape[1]
-    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    values = of_dtype(np.concatenate(data), dtype), np.concatenate(row), np.concatenate(col)
     matrix = all(b.matrix for b in blocks)
     return of_format("coo" if format is None else format, matrix, *values, (height, width))
 
 
-def of_blocks(blocks, form, matrix):
+def of_blocks(blocks, form, matrix, dtype):
     """A matrix of rows of blocks, of which some are None."""
     rows = [[None if b is None else matrix_of(b) for b in row] for row in blocks]
     count, wide = len(rows), len(rows[0])
@@ -171,23 +163,21 @@ def of_blocks(blocks, form, matrix):
                 col.append(c + across)
             across = across + widths[j]
         down = down + heights[i]
-    values = np.concatenate(data), np.concatenate(row), np.concatenate(col)
+    values = of_dtype(np.concatenate(data), dtype), np.concatenate(row), np.concatenate(col)
     return of_format("coo" if form is None else form, matrix, *values, (down, across))
 
 
 @implements(scipy.sparse.bmat)
 def bmat(blocks, format=None, dtype=None):  # noqa: A002
     """A matrix of blocks."""
-    without_dtype(dtype)
     arrays = any(is_sparse(b) and not b.matrix for row in blocks for b in row if b is not None)
-    return of_blocks(blocks, format, not arrays)
+    return of_blocks(blocks, format, not arrays, dtype)
 
 
 @implements(scipy.sparse.block_array)
 def block_array(blocks, *, format=None, dtype=None):  # noqa: A002
     """An array of blocks."""
-    without_dtype(dtype)
-    return of_blocks(blocks, format, False)
+    return of_blocks(blocks, format, False, dtype)
 
 
 def triangle(a, keeps, form):

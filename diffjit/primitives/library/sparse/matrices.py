@@ -15,6 +15,15 @@ import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, one_axis
 from diffjit.primitives.library.sparse.entrywise import Entrywise
+from diffjit.primitives.library.sparse.selected import (
+    chosen,
+    elements,
+    in_rows,
+    is_array,
+    is_block,
+    is_one,
+    rows_and_columns,
+)
 from diffjit.primitives.registry import implements
 
 
@@ -42,6 +51,15 @@ def without_dtype(dtype):
     """Entries keep their dtype; integers become floats."""
     if dtype is not None and dtype not in (float, "float64", "float", "d", np.float64):
         raise NotImplementedError(f"sparse matrices of dtype {dtype}: convert their data")
+
+
+def of_dtype(data, dtype):
+    """Entries as floats or complex numbers of a dtype; sums of others stay within their dtype, and are not known."""
+    if dtype is None or np.dtype(dtype) == data.dtype:
+        return data
+    if np.dtype(dtype).kind not in "fc":
+        raise NotImplementedError(f"sparse matrices of dtype {np.dtype(dtype)}: use float, float32 or complex")
+    return data.astype(dtype)
 
 
 def pointers(places, count):
@@ -337,8 +355,8 @@ class Coordinates(Sparse):
     form = "coo"
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
-        self.data, self.row, self.col, self.shape = parts(arg1, shape)
+        data, self.row, self.col, self.shape = parts(arg1, shape)
+        self.data = of_dtype(data, dtype)
 
     @property
     def coords(self):
@@ -350,15 +368,16 @@ class Compressed(Sparse):
     """Entries in the order of rows, or of columns."""
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        without_dtype(dtype)
         if isinstance(arg1, tuple) and len(arg1) == 3:
             data, indices, indptr = arg1
-            self.data, self.indices, self.indptr = np.asarray(data), positions(indices), positions(indptr)
+            self.data = of_dtype(np.asarray(data), dtype)
+            self.indices, self.indptr = positions(indices), positions(indptr)
             width = np.max(self.indices, initial=-1) + 1 if shape is None else 0
             outer = self.indptr.shape[0] - 1
             self.shape = shape if shape is not None else ((outer, width) if self.form == "csr" else (width, outer))
         else:
             data, row, col, self.shape = parts(arg1, shape)
+            data = of_dtype(data, dtype)
             if self.form == "csr":
                 self.data, outer, self.indices = summed(data, row, col, self.shape[1])
             else:
@@ -369,6 +388,22 @@ class Compressed(Sparse):
         """Values, rows and columns of entries."""
         outer = np.repeat(np.arange(self.indptr.shape[0] - 1), np.diff(self.indptr))
         return (self.data, outer, self.indices) if self.form == "csr" else (self.data, self.indices, outer)
+
+    def __getitem__(self, place):
+        rows, cols = rows_and_columns(place)
+        height, width = self.shape
+        block, one = is_block(rows, cols), (is_one(rows), is_one(cols))
+        row, col = chosen(rows, height), chosen(cols, width)
+        if all(one) or (not block and is_array(rows) and is_array(cols)):
+            row, col = row + np.zeros_like(col), col + np.zeros_like(row)
+            outer, inner = (row, col) if self.form == "csr" else (col, row)
+            found = elements(self.data, self.indices, self.indptr, outer, inner)
+            return found[0] if all(one) else np.asmatrix(found) if self.matrix else found
+        if any(one) and not self.matrix:
+            raise NotImplementedError("a row or column of a sparse array, as a vector: take A[[k]], or toarray()[k]")
+        data, new, at = in_rows(*self.entries(), height, row)
+        data, at, new = in_rows(data, at, new, width, col)
+        return of_format(self.form, self.matrix, data, new, at, (row.shape[0], col.shape[0]))
 
     def times(self, x):
         """The product with a vector, or with columns."""
