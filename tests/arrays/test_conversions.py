@@ -76,6 +76,26 @@ def logical_product(x):
     return np.vdot(x > 1.0, x > 0.0), np.vdot(np.rint(x) * 1j, np.rint(x))
 
 
+def starts_of_extremes(x):
+    k = np.rint(x).astype(int)
+    return np.max(k, initial=2.7), np.min(k, initial=0.7, where=k > 1), np.max(x, initial=5)
+
+
+def infinite_start(x):
+    return np.max(np.rint(x).astype(int), initial=-np.inf, where=x > 1.0)
+
+
+def joined_in_single(x):
+    y = x.astype(np.float32)
+    return np.r_[y, 1.0, y], np.r_[1.5, y[0]], np.r_[0:3, y], np.c_[y, x]
+
+
+def computed_in_double(x):
+    y = x.astype(np.float32)
+    at = np.interp(y, [0.0, 1.0, 2.0], [3.0, 1.0, 2.0], period=1.7)
+    return np.round(at, 12), np.geomspace(y[0], y[1], 1), np.round(np.polyfit(np.arange(4.0), np.rint(y), 1), 12)
+
+
 def interpolated_at_complex(x):
     return np.interp(x * 1j, X, x)
 
@@ -93,7 +113,8 @@ def outcome(f):
     [
         copied_into_ints, copied_where, copied_unsafely, masked_into_narrow, placed_into_ints, numbers_are_converted,
         where_does_not_fit, stored_does_not_fit, added_does_not_fit, bounds_beyond_the_type, selected_in_single,
-        logical_product, interpolated_at_complex,
+        logical_product, starts_of_extremes, infinite_start, joined_in_single, computed_in_double,
+        interpolated_at_complex,
     ],
 )  # fmt: skip
 def test_numbers_are_converted_as_numpy_does(f, backend):

@@ -62,7 +62,7 @@ class Questions(Mixin):
         return self.build.value("cast", [number], number.type) if self.without_dims else number
 
     def need_array(self, number: Value) -> None:
-        """Start again where a number that NumPy has as an array is written to or asked for its class: it has to be one."""
+        """Start again where a number that NumPy has as an array is written to or asked for its class."""
         if number in self.without_dims:
             raise Learn("boxed", {self.without_dims[number]})
 

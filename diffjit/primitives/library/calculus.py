@@ -142,7 +142,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         if period == 0:
             raise ValueError("period must be a non-zero value")
         period = abs(period)
-        x = x % period
+        x = in_double(x) % period
         order = np.argsort(xp % period)
         xp, fp = (xp % period)[order], fp[order]
         xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))
