@@ -62,7 +62,7 @@ class Questions(Mixin):
         return self.build.value("cast", [number], number.type) if self.without_dims else number
 
     def need_array(self, number: Value) -> None:
-        """Start again where a number that NumPy has as an array without dimensions is written to: it has to be one."""
+        """Start again where a number that NumPy has as an array is written to or asked for its class."""
         if number in self.without_dims:
             raise Learn("boxed", {self.without_dims[number]})
 
@@ -125,6 +125,7 @@ class Questions(Mixin):
         """What holds for the class of a value; a number's may turn out to depend on the path."""
         self.known_object(value)
         if isinstance(value, Value) and isinstance(value.type, Scalar):
+            self.need_array(value)  # whose class is that of arrays
             self.questions.append(Question(value, answer, self.build.loc, site))
         return answer(self.class_of(value))
 

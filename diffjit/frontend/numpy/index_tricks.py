@@ -10,7 +10,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array
+from diffjit.ir.types import Array, Scalar
 
 OBJECTS = (np.r_, np.c_, np.mgrid, np.ogrid, np.s_, np.index_exp)
 
@@ -33,6 +33,11 @@ class IndexTricks(Mixin):
         if obj is np.mgrid or obj is np.ogrid:
             return self._grid(obj, items, several=isinstance(index, av.Tup), node=node)
         parts = [self._trick_part(item, node) for item in items]
+        numbers = [isinstance(self.array(item).type, Scalar) for item in items if not isinstance(item, av.Slice)]
+        if any(numbers):  # Python's among them take the precision of what they meet
+            met = [part if isinstance(item, av.Slice) else item for item, part in zip(items, parts, strict=True)]
+            dtype = self._numpy(np.result_type, *met).obj
+            parts = [self.cast(part, dtype) for part in parts]
         if obj is np.c_:
             return self._numpy(np.column_stack, av.Tup(tuple(parts)))
         return self._numpy(np.concatenate, av.Tup(tuple(self._numpy(np.atleast_1d, p) for p in parts)))

@@ -146,7 +146,7 @@ class KnownArrays(Mixin):
         try:
             held = np.array(fact.held)
             held[self.known_value(index)] = self.known_value(value)
-        except (Unknown, TypeError, ValueError, LookupError):
+        except (Unknown, TypeError, ValueError, LookupError, OverflowError):
             return
         if _root(owner) is owner:
             self.known_arrays[owner] = Fact(held, fact.loops, fact.forks)

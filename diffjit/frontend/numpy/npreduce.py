@@ -70,7 +70,8 @@ class NumpyReductions(Mixin):
         if not (isinstance(where, Static) and where.obj is True):
             if identity is None and is_none(initial):
                 raise self.type_problem("DJ308", f"np.{kind} with `where` needs `initial`")
-            a = self.ew("where", where, a, Static(identity) if identity is not None else initial, weak=False)
+            instead = Static(identity) if identity is not None else self.as_dtype(self.number(initial), a.type.dtype)
+            a = self.ew("where", where, a, instead, weak=False)
         if kind in ("any", "all") and a.type.dtype.kind != "b":
             a = self.ew("not_equal", a, Static(0))
         if kind in ("sum", "prod"):
@@ -90,7 +91,7 @@ class NumpyReductions(Mixin):
 
         if is_none(initial):
             return reduced()
-        initial = self.cast(initial, ty)
+        initial = self.cast(self.as_dtype(self.number(initial), ty), ty)
         if identity is not None:
             return self.ew({"sum": "add", "prod": "multiply"}[kind], reduced(), initial, weak=False)
 

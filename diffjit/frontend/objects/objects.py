@@ -210,6 +210,8 @@ class Objects(Mixin):
             return self.get_attribute(self.not_none(owner), name, node)
         if name == "__get__" and self.is_function(owner):
             return av.Bound(owner, Static(types.FunctionType.__get__))
+        if name == "__class__" and self.is_builtin(owner):
+            return self.py_type(owner)
         if isinstance(owner, Value):
             if isinstance(owner.type, (Array, Scalar)):
                 self.long_list(owner, name)
@@ -269,6 +271,14 @@ class Objects(Mixin):
         if isinstance(owner, (av.Format, av.Range, av.Iter)):
             return av.Method(owner, name)
         raise self.type_problem("DJ317", f"{describe(owner)} has no attribute `{name}`", node)
+
+    def is_builtin(self, value: Any) -> bool:
+        """Whether the class of a value is Python's or NumPy's own, which says nothing else by `__class__`."""
+        if isinstance(value, Static):
+            return type(value.obj) in (str, bytes)
+        if isinstance(value, av.Ref):
+            return not isinstance(self.contents(value), av.ObjC)
+        return not isinstance(value, (av.Handle, av.Iter))
 
     def no_attribute(
         self, cls: type, name: str, node: Any, *, cure: str = "set it on every path before it is read"

@@ -148,6 +148,16 @@ def _leaves(value: Any, dtype: np.dtype) -> bool:
     return not (math.isfinite(value) and limits.min <= int(value) <= limits.max)
 
 
+@lru_cache
+def _where_wraps() -> bool:
+    """Whether `np.where` takes the last bits of Python's ints that its result cannot hold, as NumPy 2.0 did."""
+    try:
+        np.where(np.True_, np.uint8(0), 256)
+    except OverflowError:
+        return False
+    return True
+
+
 def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = False, vector: bool = False) -> str:
     """The text of an elementwise operation on numbers; in a loop that may become a `vector` loop, without libm."""
     ins, result = loop(kind, tuple(o.type for o in operands), out)
@@ -159,7 +169,7 @@ def apply(kind: str, operands: list[Operand], out: Scalar, *, nowrap: bool = Fal
         compared = _compare_ints(kind, *operands)
         if compared is not None:
             return compared
-    if kind in ("where", "select"):  # NumPy wraps there
+    if kind == "select" or (kind == "where" and _where_wraps()):
         operands = [Operand(o.text, Scalar(o.type.dtype), o.const) for o in operands]
     if kind == "cast" and exact and operands[0].type.dtype.kind in "fu" and operands[0].type.dtype.itemsize >= 4:
         return _int_of(operands[0])

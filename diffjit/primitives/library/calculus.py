@@ -134,13 +134,15 @@ def in_double(a):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation; at a knot the derivative is that of the piece to its right."""
     xp, fp = in_double(xp), in_double(fp)
+    if np.asarray(x).dtype.kind == "c" or xp.dtype.kind == "c":
+        raise TypeError("Cannot cast array data from complex numbers to dtype('float64') according to the rule 'safe'")
     if len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
     if period is not None:
         if period == 0:
             raise ValueError("period must be a non-zero value")
         period = abs(period)
-        x = x % period
+        x = in_double(x) % period
         order = np.argsort(xp % period)
         xp, fp = (xp % period)[order], fp[order]
         xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))

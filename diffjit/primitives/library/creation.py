@@ -66,6 +66,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """Numbers at equal ratios, between ends of one sign."""
     if np.any(np.equal(start, 0)) or np.any(np.equal(stop, 0)):
         raise ValueError("Geometric sequence cannot include zero")
+    start, stop = np.float64(1.0) * start, np.float64(1.0) * stop  # which also computes in double precision
     sign = np.sign(start)
     points = sign * np.exp(np.linspace(np.log(start * sign), np.log(stop * sign), num, endpoint=endpoint, axis=axis))
     if num > 0:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 
 import numpy as np
@@ -18,10 +19,18 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):  # noqa: A
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     if low is not None:
-        a = np.maximum(a, low)
+        a = np.maximum(a, within_reach(low, a, lowest=True))
     if high is not None:
-        a = np.minimum(a, high)
+        a = np.minimum(a, within_reach(high, a, lowest=False))
     return a if low is not None or high is not None else np.positive(a)
+
+
+def within_reach(bound, a, *, lowest):
+    """A bound, or that of the integers of an array where Python's int lies beyond it and limits nothing."""
+    if not isinstance(bound, int) or isinstance(bound, bool) or not hasattr(a, "dtype") or a.dtype.kind not in "iu":
+        return bound
+    limits = np.iinfo(a.dtype)
+    return builtins.max(bound, limits.min) if lowest else builtins.min(bound, limits.max)
 
 
 @implements(np.ndarray.clip)

@@ -90,8 +90,9 @@ def matrix(a):
 def least_squares(a, b):
     """The x for which a x is nearest to b, for a matrix with independent columns."""
     n = a.shape[1]
-    right = np.reshape(b, (b.shape[0], -1))
-    r, right, _ = reflected(a, right.astype(a.dtype) if a.dtype.kind == "c" else right)
+    kind = np.result_type(a.dtype, b.dtype)
+    a, right = a.astype(kind), np.reshape(b, (b.shape[0], -1)).astype(kind)
+    r, right, _ = reflected(a, right)
     sizes = np.abs(np.diagonal(r))
     if a.shape[0] < n or not np.min(sizes) > max(a.shape[0], n) * np.finfo(a.dtype).eps * np.max(sizes):
         raise np.linalg.LinAlgError("least squares of a matrix whose columns depend on each other: not differentiable")

@@ -28,7 +28,8 @@ def dot(a, b, out=None):
 @implements(np.vdot)
 def vdot(a, b, /):
     """Inner product of all elements, the first conjugated."""
-    return np.conjugate(np.ravel(a)) @ np.ravel(b)
+    a = np.ravel(a)
+    return (np.conjugate(a) if a.dtype.kind == "c" else a) @ np.ravel(b)
 
 
 @implements(np.inner)

@@ -126,12 +126,15 @@ def fill_diagonal(a, val, wrap=False):
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
     """Assign, everywhere or where a condition holds."""
+    must_cast(src, dst.dtype, casting)
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
 @implements(np.putmask)
 def putmask(a, mask, values):
     """Assign where a condition holds the values at the same places, repeated if there are too few."""
+    if isinstance(values, np.ndarray):
+        must_cast(values, a.dtype, "safe")
     values = np.asarray(values)
     if values.ndim > 0 and values.size == 0:
         return
@@ -143,12 +146,22 @@ def putmask(a, mask, values):
 @implements(np.place)
 def place(arr, mask, vals):
     """Assign values one after another where a condition holds, repeated if there are too few."""
+    if isinstance(vals, np.ndarray):
+        must_cast(vals, arr.dtype, "safe")
     chosen = np.reshape(np.asarray(mask), arr.shape) != 0
     values = np.ravel(vals)
     count = np.sum(chosen)
     if count > 0 and values.shape[0] == 0:
         raise ValueError("Cannot insert from an empty array!")
     arr[chosen] = values[np.arange(count) % max(values.shape[0], 1)].astype(arr.dtype)
+
+
+def must_cast(values, dtype, casting):
+    """Raise where a rule of NumPy's for conversions forbids to assign such values; Python's ints are of any width."""
+    given = np.asarray(values).dtype
+    wide = isinstance(values, int) and given.kind == "i" and dtype.kind in "iu"
+    if not wide and not np.can_cast(given, dtype, casting=casting):
+        raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule {casting!r}")
 
 
 @implements(np.ndarray.fill)
@@ -240,9 +253,11 @@ def select(condlist, choicelist, default=0):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    result = default
+    dtype = np.result_type(*choicelist, default)
+    result = of_type(default, dtype)
     for k in places(len(condlist))[::-1]:
-        result = np.where(condlist[k], choicelist[k], result)
+        must_cast(np.asarray(choicelist[k]), dtype, "same_kind")
+        result = np.where(condlist[k], of_type(choicelist[k], dtype), result)
     return result
 
 
@@ -252,10 +267,17 @@ def choose(a, choices, out=None, mode="raise"):
     number = within(np.asarray(a), len(choices), mode)
     if np.any(np.logical_or(number < 0, number >= len(choices))):
         raise ValueError("invalid entry in choice array")
-    result = choices[0]
+    dtype = np.result_type(*choices)
+    result = of_type(choices[0], dtype)
     for k in places(len(choices))[1:]:
-        result = np.where(number == k, choices[k], result)
+        result = np.where(number == k, of_type(choices[k], dtype), result)
     return result
+
+
+def of_type(values, dtype):
+    """An array or number as one of a dtype."""
+    values = np.asarray(values) if isinstance(values, (list, tuple)) else values
+    return values.astype(dtype) if isinstance(values, np.ndarray) else dtype.type(values)
 
 
 @implements(np.piecewise)

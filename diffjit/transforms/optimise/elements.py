@@ -125,8 +125,11 @@ def _folded(build: Builder, kind: str, operands: tuple[Value, ...], dtype: np.dt
     given = [v.op.attrs["value"] for v in operands]  # pyright: ignore[reportOptionalMemberAccess]
     if any(abs(int(g)) >= 1 << 30 for g in given):
         return None
-    with np.errstate(all="ignore"):
-        return build.const(given[0] if kind == "cast" else getattr(np, kind)(*given), Scalar(dtype))
+    try:
+        with np.errstate(all="ignore"):
+            return build.const(given[0] if kind == "cast" else getattr(np, kind)(*given), Scalar(dtype))
+    except OverflowError:  # Python's int is no number of this type: the operation raises when it runs
+        return None
 
 
 def _chain(build: Builder, kind: str, values: Iterable[Value], dtype: np.dtype) -> Value:

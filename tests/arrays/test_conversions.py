@@ -1,0 +1,143 @@
+"""Which dtype NumPy computes in and what it converts, refuses or raises: `jit` gives the same."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = ("python", "numba")
+X = np.array([0.5, 1.2, 2.5, 1.7])
+
+
+def copied_into_ints(x):
+    k = np.arange(4)
+    np.copyto(k, x)
+    return k
+
+
+def copied_where(x):
+    k = np.arange(4)
+    np.copyto(k, x, where=x > 1.0)
+    return k
+
+
+def copied_unsafely(x):
+    k, narrow = np.arange(4), np.zeros(4, np.uint8)
+    np.copyto(k, x, casting="unsafe")
+    np.copyto(narrow, 3)
+    return k, narrow
+
+
+def masked_into_narrow(x):
+    y = np.ones(4, np.float32)
+    np.putmask(y, x > 1.0, x)
+    return y
+
+
+def placed_into_ints(x):
+    k = np.arange(4)
+    np.place(k, x > 1.0, x)
+    return k
+
+
+def numbers_are_converted(x):
+    k = np.arange(4)
+    np.place(k, x > 2.0, [2.7])
+    np.putmask(k, x < 1.0, 3.9)
+    return k
+
+
+def where_does_not_fit(x):
+    return np.where(x > 1.0, np.arange(4, dtype=np.uint8), 300)
+
+
+def stored_does_not_fit(x):
+    k = np.arange(4, dtype=np.uint8)
+    k[0] = 300
+    return k * x
+
+
+def added_does_not_fit(x):
+    return (np.arange(4, dtype=np.int8) * 20 + 200) * x
+
+
+def bounds_beyond_the_type(x):
+    k = np.arange(4, dtype=np.uint8)
+    return np.clip(k, -5, 300), np.clip(k, 1, None), k.clip(-1, 2), x
+
+
+def selected_in_single(x):
+    y = x.astype(np.float32)
+    few = np.select([x > 2.0, x > 1.0], [y[:1], 3])
+    return np.select([x > 2.0, x > 1.0], [y, 2.0], 0.5), few, np.choose([0, 1, 2, 1], [3, 2.0, y])
+
+
+def logical_product(x):
+    return np.vdot(x > 1.0, x > 0.0), np.vdot(np.rint(x) * 1j, np.rint(x))
+
+
+def starts_of_extremes(x):
+    k = np.rint(x).astype(int)
+    return np.max(k, initial=2.7), np.min(k, initial=0.7, where=k > 1), np.max(x, initial=5)
+
+
+def infinite_start(x):
+    return np.max(np.rint(x).astype(int), initial=-np.inf, where=x > 1.0)
+
+
+def joined_in_single(x):
+    y = x.astype(np.float32)
+    return np.r_[y, 1.0, y], np.r_[1.5, y[0]], np.r_[0:3, y], np.c_[y, x]
+
+
+def computed_in_double(x):
+    y = x.astype(np.float32)
+    at = np.interp(y, [0.0, 1.0, 2.0], [3.0, 1.0, 2.0], period=1.7)
+    return np.round(at, 12), np.geomspace(y[0], y[1], 1), np.round(np.polyfit(np.arange(4.0), np.rint(y), 1), 12)
+
+
+def interpolated_at_complex(x):
+    return np.interp(x * 1j, X, x)
+
+
+def outcome(f):
+    try:
+        return f(X.copy())
+    except Exception as error:  # noqa: BLE001 - whatever NumPy raises is what is compared
+        return type(error)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        copied_into_ints, copied_where, copied_unsafely, masked_into_narrow, placed_into_ints, numbers_are_converted,
+        where_does_not_fit, stored_does_not_fit, added_does_not_fit, bounds_beyond_the_type, selected_in_single,
+        logical_product, starts_of_extremes, infinite_start, joined_in_single, computed_in_double,
+        interpolated_at_complex,
+    ],
+)  # fmt: skip
+def test_numbers_are_converted_as_numpy_does(f, backend):
+    known, found = outcome(f), outcome(dj.jit(f, backend=backend))
+    if isinstance(known, type):
+        assert found is known
+        return
+    for a, b in zip(*[r if isinstance(r, tuple) else (r,) for r in (known, found)], strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_array_equal(b, a)
+
+
+def classes(x):
+    """What `__class__` says, which is what `type` does."""
+    y, w = x[0], np.where(x[0] > 0.0, x[1], 0.0)
+    told = [
+        y.__class__ is np.float64, float(y).__class__ is float, x.__class__ is np.ndarray, [x].__class__ is list,
+        (x,).__class__ is tuple, {"x": x}.__class__ is dict, "x".__class__ is str, x.shape[0].__class__ is int,
+        isinstance(w, np.ndarray), type(w) is np.float64,
+    ]  # fmt: skip
+    return sum(2.0**k * yes for k, yes in enumerate(told)) * x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_class_of_numbers_and_containers(backend):
+    np.testing.assert_array_equal(dj.jit(classes, backend=backend)(X), classes(X))
