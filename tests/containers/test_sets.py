@@ -119,7 +119,7 @@ def named_by_their_class(x):
     items = [3.0]
     list.append(items, x**2)
     levels = frozenset.union(frozenset({1}), {2}, [3])
-    rows = list(map(np.ndarray.sum, np.array([[x, 1.0], [2.0, x**2]])))
+    rows = [np.ndarray.sum(np.array([x, 1.0])), np.ndarray.mean(np.array([2.0, x**2]))]
     rows.append(np.ndarray.item(np.ndarray.reshape(np.array([[x**3]]), (1,))))
     return sum(dict.values(options)) * items[1] * len(levels) + list.pop(items) * tuple.count((1, 1, 2), 1) * sum(rows)
 

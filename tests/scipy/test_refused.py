@@ -34,7 +34,7 @@ Y = np.sin(3 * X)
         (lambda y: distance.cdist(y[:, None], y[:, None], "yule")[0, 0], "'yule'"),
         (lambda y: scipy.linalg.lu(np.reshape(y, (4, 2)))[2][0, 0], "LU factors"),
         (lambda y: scipy.linalg.lu_factor(np.reshape(y, (2, 4)))[0][0, 0], "not square"),
-        (lambda y: np.sum(sp.diags(y, dtype=np.float32).toarray()), "dtype"),
+        (lambda y: np.sum(sp.diags(y, dtype=np.int64).toarray()), "dtype"),
         (lambda y: Rotation.from_rotvec(y[:3]).mean(), "Rotation.mean"),
     ],
 )

@@ -249,6 +249,8 @@ class Calls(Mixin):
         """`dict.copy(options)`, `np.ndarray.item(a)`: the method of the first argument; None of other functions."""
         if not isinstance(obj, types.MethodDescriptorType) or obj.__objclass__ not in _OWNERS or not args:
             return None
+        if obj in COMPOSITES or self.has_handler(obj):  # arrays' methods with rules of their own
+            return None
         if not self.ask(args[0], lambda cls: issubclass(cls, obj.__objclass__)):
             problem = f"`{obj.__qualname__}` is called with {describe(args[0])}"
             raise self.type_problem("DJ308", problem, node, python=TypeError)
