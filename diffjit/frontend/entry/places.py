@@ -40,19 +40,6 @@ class Absent:
         return self.name not in self.namespace
 
 
-LIBRARY = ("diffjit.primitives.", "diffjit.solvers.", "diffjit.api.")  # modules of functions that programs call
-
-
-def in_library(getter: Getter) -> bool:
-    """Whether it reads what stands in one of these modules, where nothing changes."""
-    place: Any = getter
-    while not isinstance(place, (Global, Absent)):
-        place = getattr(place, "owner", None)
-        if place is None:
-            return False
-    return str(place.namespace.get("__name__", "")).startswith(LIBRARY)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
     """An attribute of an object."""
@@ -231,3 +218,16 @@ class Twin:
 
     def __call__(self) -> Any:
         return self.owner() is self.other()
+
+
+LIBRARY = ("diffjit.primitives.", "diffjit.solvers.", "diffjit.api.")  # modules of functions that programs call
+
+
+def in_library(getter: Getter) -> bool:
+    """Whether it reads what stands in one of these modules, where nothing changes."""
+    place: Any = getter
+    while isinstance(
+        place, (Item, Part, Column)
+    ):  # the owner of others is the object itself, which may answer anything
+        place = place.owner
+    return isinstance(place, (Global, Absent)) and str(place.namespace.get("__name__", "")).startswith(LIBRARY)

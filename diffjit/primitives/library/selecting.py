@@ -277,7 +277,10 @@ def choose(a, choices, out=None, mode="raise"):
 def of_type(values, dtype):
     """An array or number as one of a dtype."""
     values = np.asarray(values) if isinstance(values, (list, tuple)) else values
-    return values.astype(dtype) if isinstance(values, np.ndarray) else dtype.type(values)
+    if not isinstance(values, np.ndarray):
+        return dtype.type(values)
+    # A copy would stand between an operation and the choice, which keeps what overflows from derivatives of the rest.
+    return values if values.dtype == dtype else values.astype(dtype)
 
 
 @implements(np.piecewise)
