@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit import rare
 from diffjit.api.engine.derived import Derived
 from diffjit.lowering.calls import native
 from diffjit.primitives import registry
@@ -331,6 +332,27 @@ def test_verbs_around_a_function_are_found(module, folder, specialised):
             x = rows if "vmap" in name else rows[0]
             np.testing.assert_allclose(verb(loaded)(x), expected(x), rtol=1e-12, err_msg=name)
     assert specialised == []
+
+
+def test_parts_that_were_asked_for_are_found_and_hide_nothing(module, folder, specialised, monkeypatch):
+    text = """
+        from scipy.integrate import odeint
+        def slope(y, t, rate): return -rate * (y - np.cos(t))
+        def end(rate): return odeint(slope, 0.5, np.linspace(0.0, 2.0, 5), args=(rate,))[-1, 0]
+        def square(x): return x * x
+    """
+    for part in rare.PARTS:
+        monkeypatch.setattr(part, "asked", False)
+    found = []
+    for _ in range(2):
+        specialised.clear()
+        loaded = module(text)
+        rare.Stiff.asked = False
+        found.append([dj.jit(loaded.end)(rate) for rate in (3.0, 3e4, 3.0)])
+        assert rare.Stiff.asked
+        assert dj.jit(loaded.square)(3.0) == 9.0
+    assert specialised == []
+    assert found[0] == found[1]
 
 
 def test_what_a_function_does_to_its_arguments(module, folder, specialised):

@@ -24,7 +24,7 @@ import numpy as np
 from diffjit import rare, streams, tree
 from diffjit.api.engine.programs import Arguments, Compiled, fixed_key
 from diffjit.errors import InternalError
-from diffjit.frontend.entry.places import LIBRARY, Absent, Global
+from diffjit.frontend.entry.places import LIBRARY, Absent, Attribute, Global
 from diffjit.lowering.calls import cache, entry, native
 from diffjit.settings import settings
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from diffjit.api.engine.derived import Derived
     from diffjit.frontend.entry.results import Program
 
+ASKED = "asked"  # behind the key of a program with parts that most are made without (`diffjit.rare`)
 _SUMMED = 32  # bytes of the checksum in front
 _LIBRARIES = frozenset({"builtins", "numpy", "math", "cmath", "operator", "_operator", "itertools", "functools"})
 
@@ -59,6 +60,8 @@ def recall(
     """
     try:
         found = _recalled(derived, call, args, kwargs)
+        if any(rare.asked()) and (found is None or not found[0].valid()):  # it lacks what this process has asked for
+            found = _recalled(derived, call, args, kwargs, ASKED)
     except (Unportable, Stale, pickle.UnpicklingError):
         return None
     except Exception as error:
@@ -68,10 +71,10 @@ def recall(
 
 
 def _recalled(
-    derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+    derived: Derived, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any], more: str = ""
 ) -> tuple[Compiled, Any, frozenset[int]] | None:
     root = _root(derived)
-    key = _key(derived, root, call, args, kwargs)
+    key = _key(derived, root, call, args, kwargs) + more
     followed, found = _read(_file(root, key), root)
     fixed: frozenset[int] = frozenset()
     if isinstance(found, frozenset):  # the values of these leaves are part of the key
@@ -104,7 +107,9 @@ def remember(
         return
     try:
         root = _root(derived)
-        key = _key(derived, root, call, args, kwargs)
+        rests_on = [g.owner for g, expected in program.guards if isinstance(g, Attribute) and expected is True]
+        asked = any(owner is part for owner in rests_on for part in rare.PARTS)
+        key = _key(derived, root, call, args, kwargs) + (ASKED if asked else "")
     except Unportable:
         return
     fixed, values = program.fixed, _fixed(call, program.fixed)
@@ -182,7 +187,6 @@ def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[An
             call.key.same,
             setting,
             settings.form,
-            rare.asked(),
         )
     )
 

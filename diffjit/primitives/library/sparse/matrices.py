@@ -303,7 +303,7 @@ class Sparse(Entrywise):
     def diagonal(self, k=0):
         """A diagonal."""
         data, row, col = self.entries()
-        height, width = self.shape
+        height, width = self.shape[0], self.shape[1]
         out = np.zeros(max(min(height + min(k, 0), width - max(k, 0)), 0), data.dtype)
         for j in range(data.shape[0]):
             if col[j] - row[j] == k:
@@ -391,7 +391,7 @@ class Compressed(Sparse):
 
     def __getitem__(self, place):
         rows, cols = rows_and_columns(place)
-        height, width = self.shape
+        height, width = self.shape[0], self.shape[1]
         block, one = is_block(rows, cols), (is_one(rows), is_one(cols))
         row, col = chosen(rows, height), chosen(cols, width)
         if all(one) or (not block and is_array(rows) and is_array(cols)):
