@@ -1,21 +1,18 @@
 """Parts of programs that hardly any run comes to, and that take long to compile: left out until a run does.
 
 A solver calls `left_out(Stiff)` where such a part begins. The frontend writes `raise Stiff(...)` there. What calls a
-program from Python (`retried`) meets it, notes that programs are to have the part from now on, and calls again: the
-program rests on nobody having asked, so that it is made anew. Where something of the first call would be seen (printed,
-or written to the caller's arrays), nothing is left out from the beginning (`api.engine.engine.program_of`).
+program from Python (`boundary`, and calls of `Derived`) meets it, notes that programs are to have the part from now on,
+and calls again: the program rests on nobody having asked, so that it is made anew. Where something of the first call
+would be seen (printed, or written to the caller's arrays), nothing is left out from the beginning
+(`api.engine.engine.program_of`).
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import ClassVar, ParamSpec, TypeVar
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from typing import ClassVar
 
 
 class Needed(BaseException):
@@ -62,9 +59,9 @@ def whole() -> Iterator[None]:
         _whole.reset(token)
 
 
-def is_there(part: type[Needed]) -> bool:
-    """Whether programs that are specialised now have a part."""
-    return part.asked or _whole.get()
+def is_whole() -> bool:
+    """Whether nothing may be left out now."""
+    return _whole.get()
 
 
 def ask(needed: Needed) -> None:
@@ -75,17 +72,3 @@ def ask(needed: Needed) -> None:
 def asked() -> tuple[bool, ...]:
     """Which parts programs have."""
     return tuple(part.asked for part in PARTS)
-
-
-def retried(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that runs programs: called again where one lacked what was needed."""
-
-    @functools.wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except Needed as needed:
-            ask(needed)
-        return called(*args, **kwargs)  # here, so that no error tells of the first call
-
-    return called

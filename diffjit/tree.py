@@ -483,6 +483,11 @@ def static_key(value: Any) -> Any:
     return kind, ("id", id(value))
 
 
+def is_long(obj: Any) -> bool:
+    """Whether it is a Python int that 64 bits do not hold."""
+    return type(obj) is int and not -(2**63) <= obj < 2**63
+
+
 def sign_of(number: Any) -> int:
     """-1, 0 or 1."""
     return int(number > 0) - int(number < 0)  # NumPy does not subtract its truth values

@@ -16,8 +16,7 @@ from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.demand import NOTHING
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
-from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import BOOL, Array, Scalar
 from diffjit.ir.walk import dce
 from diffjit.transforms.checkpoint.calls import APART, recomputed
@@ -104,14 +103,12 @@ class _Call:
             for j, p in enumerate(f.params):
                 if j == k or not isinstance(p.type, Array) or (j in copies and j < k):
                     continue
-                leave = Block()
                 text = (
                     f"`{self.name}` is checkpointed and changes `{f.params[k].name}`, which shares memory with "
                     f"`{p.name}`: pass a copy [DJ406]"
                 )
-                Builder(leave).op("raise", [], exception=ValueError, parts=(text,))
                 shares = interpreter.build.value("share", [inputs[k], inputs[j]], BOOL)
-                interpreter.build.op("if", [shares], regions=[leave, Block()])
+                interpreter.build.raise_where(shares, ValueError, text)
 
     def refused(self, problem: str, cure: str) -> MemoryProblem:
         """An error about the function."""

@@ -24,6 +24,7 @@ from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut, mapped
+from diffjit.frontend.entry.places import LIBRARY
 from diffjit.frontend.outside.foreign import without_source
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
@@ -64,7 +65,7 @@ class CustomFunction(Marked):
     def is_own(self) -> bool:
         """Whether it stands in a module of diffjit's, with the rules that it has there."""
         home = getattr(self.function, "__module__", None) or ""
-        return home.split(".")[0] == __name__.split(".")[0] and any(v is self for v in vars(sys.modules[home]).values())
+        return home.startswith(LIBRARY) and any(v is self for v in vars(sys.modules[home]).values())
 
     def rules(self) -> tuple[Any, ...]:
         """The rules as they are now."""

@@ -15,7 +15,7 @@ from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import OptOut, Out, RecordOut, mapped
 from diffjit.frontend.entry.results import Program
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block, Function, Loc
+from diffjit.ir.nodes import Function, Loc
 from diffjit.ir.types import Array, Scalar, is_float
 from diffjit.ir.walk import always_raises
 from diffjit.stored import stored
@@ -153,10 +153,9 @@ def wrong_result(program: Program, subject: str, holomorphic: bool) -> TypeProbl
 
 def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
     """A result that may be None: where it is, the program raises."""
-    body, leave = program.function.body, Block()
+    body = program.function.body
     message = f"`{program.function.name}` returned None: there is nothing to differentiate [DJ320]"
-    Builder(leave).op("raise", [], exception=TypeError, parts=(message,))
-    Builder(body).op("if", [body.results[spec.flag]], regions=[leave, Block()])
+    Builder(body).raise_where(body.results[spec.flag], TypeError, message)
     inner: Out = spec.inner
     program.result = (inner, program.result[1]) if derived.has_aux else inner
     return inner

@@ -99,6 +99,13 @@ class Builder:
         self.counted(length, body)
         return made
 
+    def raise_where(self, test: Value, exception: type[BaseException], text: str) -> None:
+        """Append an exception that leaves the function where a test holds."""
+        leave = Block()
+        with self.inside(leave):
+            self.op("raise", [], exception=exception, parts=(text,))
+        self.op("if", [test], regions=[leave, Block()])
+
     def counted(self, length: Value, body: Block) -> None:
         """Append a loop over 0, 1, ... below a length, which carries nothing; its counter is the block's argument."""
         self.op("for", [self.const(0), length, self.const(1)], regions=[body], exit=False, reverse=False)

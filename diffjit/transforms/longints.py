@@ -189,11 +189,12 @@ class _Program:
             limit = build.value("multiply", [larger, build.const(_CANCELS, FLOAT)], FLOAT)
             rounded = build.value("greater_equal", [larger, build.const(_KEPT, FLOAT)], BOOL)
             test = build.value("logical_and", [rounded, build.value("less", [result, limit], BOOL)], BOOL)
-            _raise(build, test, _LOST)
+            build.raise_where(test, OverflowError, _LOST)
 
     def _raise_if_infinite(self, op: Op, v: Value) -> None:
         with self._raising(op) as build:
-            _raise(build, build.value("isinf", [v], BOOL), "int too large to convert to float")
+            test = build.value("isinf", [v], BOOL)
+            build.raise_where(test, OverflowError, "int too large to convert to float")
 
     @contextmanager
     def _raising(self, op: Op, *, after: bool = False) -> Generator[Builder]:
@@ -205,13 +206,6 @@ class _Program:
         yield build
         place = before.index(op) + after
         home.ops = before[:place] + home.ops + before[place:]
-
-
-def _raise(build: Builder, test: Value, message: str) -> None:
-    failing = Block()
-    with build.inside(failing):
-        build.op("raise", [], exception=OverflowError, parts=(message,))
-    build.op("if", [test], regions=[failing, Block()])
 
 
 def _makes_float(op: Op) -> bool:

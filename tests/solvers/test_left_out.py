@@ -112,6 +112,33 @@ def test_nothing_happens_twice(capsys):
     assert not rare.Stiff.asked
 
 
+def says(a):
+    print("begun")  # noqa: T201
+    return of_other_units(a)
+
+
+@dj.custom_vjp
+def tells(x):
+    return of_other_units(x)
+
+
+def tells_back(kept, bar):
+    print("back")  # noqa: T201
+    return (bar * kept,)
+
+
+tells.defvjp(lambda x: (of_other_units(x), x), tells_back)
+
+
+def test_nothing_happens_twice_where_a_rule_lacks_the_part(capsys):
+    assert dj.grad(says, backend="python")(2.0) == pytest.approx(1.5 * 2.0**0.5, rel=1e-9)
+    assert capsys.readouterr().out == "begun\n"
+    f = lambda x: tells(x) + of_other_units(x)
+    assert dj.grad(f, backend="python")(2.0) == pytest.approx(2.0 + 1.5 * 2.0**0.5, rel=1e-9)
+    assert capsys.readouterr().out == "back\n"
+    assert rare.asked() == (False, False)
+
+
 def test_no_handler_of_the_user_sees_it():
     assert not issubclass(rare.Needed, Exception)
 

@@ -26,7 +26,6 @@ from diffjit.frontend.entry.outputs import OptOut, RecordOut
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
-from diffjit.ir.nodes import Block
 
 P = ParamSpec("P")
 
@@ -35,9 +34,8 @@ def certain(program: Program, spec: Any, what: str) -> Any:
     """A tree of results without any that may be None: where one is, the program raises."""
     match spec:
         case OptOut():
-            body, leave = program.function.body, Block()
-            Builder(leave).op("raise", [], exception=TypeError, parts=(f"`{program.function.name}` {what}",))
-            Builder(body).op("if", [body.results[spec.flag]], regions=[leave, Block()])
+            body = program.function.body
+            Builder(body).raise_where(body.results[spec.flag], TypeError, f"`{program.function.name}` {what}")
             return certain(program, spec.inner, what)
         case RecordOut():
             return RecordOut(spec.cls, {n: certain(program, v, what) for n, v in spec.fields.items()})

@@ -57,11 +57,25 @@ def program_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
 
 def _cannot_run_twice(program: Program) -> bool:
     """Whether a program lacks a part, and something of a first run would be seen or changes what a second one does."""
-    ops = [op for function in callees(program.function) for op in walk(function.body)]
-    if not any(op.kind == "raise" and op.attrs["exception"] in rare.PARTS for op in ops):
+    if not program.parts(asked=False):
         return False
-    acts = any(op.row.effect and op.kind != "raise" for op in ops) or any(op.kind == "foreign" for op in ops)
+    acts = any(op.row.effect and op.kind != "raise" for op in _everything(program.function))
     return acts or bool(program.streams or program.changed_outside or mutated_params(program.function))
+
+
+def _everything(function: Function) -> Iterator[Op]:
+    """The operations of a function, of those that it calls, and of their rules."""
+    todo, seen = [function], set[int]()
+    while todo:
+        for each in callees(todo.pop()):
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            for op in walk(each.body):
+                yield op
+                rules = op.attrs.get("rules")
+                if rules is not None:
+                    todo += (f for f in (rules.forward, rules.ahead, rules.back) if f is not None)
 
 
 @contextmanager

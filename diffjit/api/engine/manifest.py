@@ -24,12 +24,12 @@ import numpy as np
 from diffjit import rare, streams, tree
 from diffjit.api.engine.programs import Arguments, Compiled, fixed_key
 from diffjit.errors import InternalError
-from diffjit.frontend.entry.places import LIBRARY, Absent, Attribute, Global
+from diffjit.frontend.entry.places import LIBRARY, Absent, Global
 from diffjit.lowering.calls import cache, entry, native
 from diffjit.settings import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from diffjit.api.engine.derived import Derived
     from diffjit.frontend.entry.results import Program
@@ -107,9 +107,7 @@ def remember(
         return
     try:
         root = _root(derived)
-        rests_on = [g.owner for g, expected in program.guards if isinstance(g, Attribute) and expected is True]
-        asked = any(owner is part for owner in rests_on for part in rare.PARTS)
-        key = _key(derived, root, call, args, kwargs) + (ASKED if asked else "")
+        key = _key(derived, root, call, args, kwargs) + (ASKED if program.parts(asked=True) else "")
     except Unportable:
         return
     fixed, values = program.fixed, _fixed(call, program.fixed)
@@ -147,7 +145,7 @@ def remember(
 
 def _root(derived: Any) -> types.FunctionType:
     """The Python function that everything starts from."""
-    function = [derived, *_layers(derived)][-1]
+    function = _layers(derived)[-1]
     registry = sys.modules.get("diffjit.primitives.registry")
     if (
         type(function) is not types.FunctionType
@@ -159,18 +157,19 @@ def _root(derived: Any) -> types.FunctionType:
     return function
 
 
-def _layers(derived: Any) -> Iterator[Any]:
-    """What it is made from, and what that is made from, down to the Python function."""
+def _layers(derived: Any) -> list[Any]:
+    """It, what it is made from, and what that is made from, down to the Python function."""
     from diffjit.api.engine.derived import Derived
 
-    while isinstance(derived, Derived):
-        derived = derived.function
-        yield derived
+    layers = [derived]
+    while isinstance(layers[-1], Derived):
+        layers.append(layers[-1].function)
+    return layers
 
 
 def _key(derived: Any, root: types.FunctionType, call: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """All that is known before a program is specialised."""
-    forms = [layer.form() for layer in [derived, *_layers(derived)][:-1]]
+    forms = [layer.form() for layer in _layers(derived)[:-1]]
     if None in forms:
         raise Unportable
     setting = native.setting()

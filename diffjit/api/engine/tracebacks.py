@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from diffjit.errors import DiffjitError, InternalError
-from diffjit.rare import retried
+from diffjit.rare import Needed, ask
 from diffjit.settings import settings
 
 P = ParamSpec("P")
@@ -31,15 +31,17 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
     """A function that users call: errors leave it without frames of what it calls, and without its own."""
-    function = retried(function)
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
+        except Needed as needed:
+            ask(needed)
         except BaseException as error:
             shorten(error)
             raise
+        return called(*args, **kwargs)  # here, so that no error tells of the first call
 
     return called
 

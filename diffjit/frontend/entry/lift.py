@@ -213,7 +213,7 @@ class Lifting(Mixin):
         if isinstance(value, (int, float, complex, np.number)):
             plain_number(value)
             infinite = isinstance(value, (float, np.floating)) and np.isinf(value)  # which rules must know
-            if key in self.learned.captures or infinite or av.is_long(value):
+            if key in self.learned.captures or infinite or tree.is_long(value):
                 self.guards[key] = Guard(getter, value)
                 return Static(value)
             if key in self.learned.signs:

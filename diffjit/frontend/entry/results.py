@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from diffjit import rare
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
+from diffjit.frontend.entry.places import Attribute
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.templates import (
@@ -59,6 +61,11 @@ class Program:
     changes_arrays: bool = False  # in place, by a name that is a number on another path
     streams: list[int] = field(default_factory=list[int])  # parameters that are the words of streams of random numbers
     changed_outside: list[Any] = field(default_factory=list)  # objects outside that it changes
+
+    def parts(self, *, asked: bool) -> bool:
+        """Whether it has, or lacks, a part because somebody has asked for that, or nobody has (`diffjit.rare`)."""
+        places = (g for g, expected in self.guards if isinstance(g, Attribute) and expected is asked)
+        return any(place.owner is part for place in places for part in rare.PARTS)
 
 
 def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:

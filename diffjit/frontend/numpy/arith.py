@@ -471,7 +471,7 @@ def _result_layout(types: list[Any]) -> str:
 
 def short_among_floats(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands, where Python makes floats of ints as another one is a float: an int may be beyond 64 bits."""
-    longs = [isinstance(a, Static) and av.is_long(a.obj) and abs(a.obj) < BEYOND_FLOATS for a in args]
+    longs = [isinstance(a, Static) and tree.is_long(a.obj) and abs(a.obj) < BEYOND_FLOATS for a in args]
     if not any(longs):
         return args
     kinds = {np.asarray(a.obj).dtype.kind if isinstance(a, Static) else a.type.dtype.kind for a in args if _typed(a)}

@@ -19,10 +19,9 @@ class RareParts(Mixin):
     def leave_out(self, part: Static) -> Any:
         """Raise here, where no `try`, `finally` or `with` of the program's would see it."""
         lacking = part.obj
-        if self.awaited or self.catches(lacking) or (rare.is_there(lacking) and not lacking.asked):
+        if rare.is_whole() or self.awaited or self.catches(lacking):
             return NONE
         self.guards["rare", lacking] = Guard(Attribute(lacking, "asked"), lacking.asked)
-        if lacking.asked:
-            return NONE
-        self.throw(self.exception_object(lacking, Static(rare.reason(lacking))))
+        if not lacking.asked:
+            self.throw(self.exception_object(lacking, Static(rare.reason(lacking))))
         return NONE

@@ -225,11 +225,8 @@ class _Turn:
         function = call.attrs["function"]
         left = {loop.number[p]: self.value(call.inputs[k]) for k, p in loop.needs.arguments(function)}
         depth = build.value("list_len", [loop.places], INT)
-        without_end = Block()
-        with build.inside(without_end):
-            build.op("raise", [], exception=RecursionError, parts=("maximum recursion depth exceeded",))
         test = build.value("greater", [depth, build.const(MOST_CALLS)], BOOL)
-        build.op("if", [test], regions=[without_end, Block()])
+        build.raise_where(test, RecursionError, "maximum recursion depth exceeded")
         for v in loop.needs.saved(piece):
             build.op("list_append", [loop.stacks[kind_of_register(v.type)], self.value(v)])
         build.op("list_append", [loop.places, build.const(piece.then[0].number)])

@@ -309,11 +309,6 @@ def inexact(message: str) -> Format:
     return Format(((Static(message), ""),))
 
 
-def is_long(obj: Any) -> bool:
-    """Whether it is a Python int that 64 bits do not hold."""
-    return type(obj) is int and not -(2**63) <= obj < 2**63
-
-
 def is_number(obj: Any) -> bool:
     """A Python or NumPy number that may become a run-time scalar; a member of an IntEnum is more than its number."""
     return isinstance(obj, (bool, int, float, complex, np.number, np.bool_)) and not isinstance(obj, enum.Enum)

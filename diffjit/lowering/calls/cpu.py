@@ -25,7 +25,7 @@ from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
-from diffjit.lowering.calls.entry import TOO_LONG, Entry, is_too_long, wrapper
+from diffjit.lowering.calls.entry import TOO_LONG, Entry, wrapper
 from diffjit.lowering.calls.native import Native
 from diffjit.lowering.flow.trees import TREES, functions
 from diffjit.lowering.llvm import numba_internals, outside, tiers
@@ -33,7 +33,7 @@ from diffjit.lowering.llvm.emission import MODULE_KEY
 from diffjit.lowering.runtime.tape import Tape
 from diffjit.lowering.runtime.typespec import spec_of
 from diffjit.lowering.text.module import Module, lower, recursive_ones
-from diffjit.tree import NO_THREADS
+from diffjit.tree import NO_THREADS, is_long
 
 _wanted: ContextVar[list[str] | None] = ContextVar("_wanted", default=None)
 
@@ -252,7 +252,7 @@ class FirstCall:
     def __call__(self, *args: Any) -> Any:
         """The compiled function's results."""
         dispatcher = self.dispatcher
-        if is_too_long(args):  # Numba would look for another type
+        if any(map(is_long, args)):  # Numba would look for another type
             raise OverflowError(TOO_LONG)
         if self.job is not None or (self.tiers and self.stages is None and tiers.allowed()):
             return self._in_tiers(args)

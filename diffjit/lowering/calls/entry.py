@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,17 +11,13 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.lowering.calls import failures
 from diffjit.settings import settings
+from diffjit.tree import is_long
 
 if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
 
 Conversion = tuple[int, Callable[[Any], Any]]
 TOO_LONG = "an int among the arguments does not fit into 64 bits in compiled code: pass it as a float"
-
-
-def is_too_long(args: Iterable[Any]) -> bool:
-    """Whether there is an int that machine code cannot take."""
-    return any(type(a) is int and not -(2**63) <= a < 2**63 for a in args)
 
 
 @dataclass(slots=True)
@@ -66,7 +62,7 @@ def wrapper(
         except stopped:
             failed = translated()
         except OverflowError:
-            if not is_too_long(args):
+            if not any(map(is_long, args)):
                 raise
             failed = OverflowError(TOO_LONG)
         if failed is not None:

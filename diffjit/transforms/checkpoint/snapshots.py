@@ -312,7 +312,7 @@ class Steps:
             wrong = other if wrong is None else self.build.value("logical_or", [wrong, other], BOOL)
         if wrong is not None:
             text = f"a checkpointed loop changes the shape of `{v.name or 'an array'}` that it carries [DJ406]"
-            self.branch(wrong, lambda: self.build.op("raise", [], exception=ValueError, parts=(text,)))
+            self.build.raise_where(wrong, ValueError, text)
 
     def refuse_overlaps(self, carried: list[Value]) -> None:
         """Arrays that a step changes are restored one by one: no two of them may be one at the start of a step."""

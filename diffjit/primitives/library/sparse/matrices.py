@@ -303,7 +303,7 @@ class Sparse(Entrywise):
     def diagonal(self, k=0):
         """A diagonal."""
         data, row, col = self.entries()
-        height, width = self.shape[0], self.shape[1]
+        height, width = self.shape
         out = np.zeros(max(min(height + min(k, 0), width - max(k, 0)), 0), data.dtype)
         for j in range(data.shape[0]):
             if col[j] - row[j] == k:
