@@ -17,7 +17,7 @@ import numpy as np
 from diffjit.api.engine.composed import Marked
 from diffjit.api.engine.derived import verb
 from diffjit.api.engine.engine import mutated_params
-from diffjit.api.engine.inline import Inside, nest
+from diffjit.api.engine.inline import Inside, abstract_function, elsewhere, nest
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
@@ -81,7 +81,8 @@ class CustomFunction(Marked):
         if not self.is_own():
             interpreter.portable = False  # the rules are this object's, which has no name in another process
             interpreter.guards["rules", id(self)] = Guard(self.rules, self.rules())
-        return _Call(self, interpreter, node).run(self.positional(interpreter, args, kwargs))
+        given = self.positional(interpreter, args, kwargs)
+        return interpreter.once(lambda: _Call(self, interpreter, node, given)).run()
 
     def positional(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments by position."""
@@ -132,27 +133,29 @@ _open: list[_Open] = []
 class _Call:
     """Builds one call."""
 
-    def __init__(self, custom: CustomFunction, interpreter: Any, node: Any) -> None:
-        self.custom, self.interpreter, self.node = custom, interpreter, node
+    def __init__(self, custom: CustomFunction, interpreter: Any, node: Any, args: list[Any]) -> None:
+        self.custom, self.interpreter, self.node, self.args = custom, interpreter, node, args
         self.name = getattr(custom.function, "__name__", "function").replace("<lambda>", "lambda_")
         self.outer: list[Value] = []  # the arguments' leaves
         self.inner: list[Value] = []  # what stands for them
         self.free: dict[Value, None] = {}
-
-    def run(self, args: list[Any]) -> Any:
-        nondiff = {k % max(len(args), 1) for k in self.custom.nondiff}
-        stood: list[Any] = []
-        specs: list[Any] = []
-        wrt: list[int] = []
+        self.nondiff = {k % max(len(args), 1) for k in custom.nondiff}
+        self.stood: list[Any] = []
+        self.specs: list[Any] = []
+        self.wrt: list[int] = []
         for k, a in enumerate(args):
             before = len(self.outer)
-            if k not in nondiff and without_source(self.custom.function) and _is_int(a):
-                a = self.interpreter.number(a)  # noqa: PLW2901 - a rule may call the function for n - 1, and so on
+            if k not in self.nondiff and without_source(custom.function) and _is_int(a):
+                a = interpreter.number(a)  # noqa: PLW2901 - a rule may call the function for n - 1, and so on
             value, spec = self.stand_in(a)
-            stood.append(value)
-            specs.append(spec)
-            if k not in nondiff:
-                wrt += [j for j in range(before, len(self.outer)) if is_float(self.inner[j].type)]
+            self.stood.append(value)
+            self.specs.append(spec)
+            if k not in self.nondiff:
+                self.wrt += [j for j in range(before, len(self.outer)) if is_float(self.inner[j].type)]
+
+    def run(self) -> Any:
+        """The results."""
+        interpreter, args, stood, specs, wrt = self.interpreter, self.args, self.stood, self.specs, self.wrt
         key = (tuple(v.type for v in self.inner), tuple(map(_static_key, specs)))
         depth = 0
         for held in reversed(_open):
@@ -162,9 +165,15 @@ class _Call:
                     return self.emit(held.rules, held.spec, [], held)
         if depth > MAX_DEPTH:
             raise UsageError("DJ517", f"the rules of `{self.name}` call it with new types of arguments without end")
-        primal = self.nested(self.custom.function, stood)
+        function = abstract_function(interpreter, self.custom.function)
+        plain: list[Any] = []
+        primal = self.nested(
+            self.custom.function, stood, lambda: plain.append(interpreter.call(function, args, {}, self.node))
+        )
         if primal is None:
             return NONE
+        if plain and not self.wanted(interpreter.to_take):
+            return plain[-1]  # nobody asks for the rules: what has been called is all that there is to do
         spec = primal.program.result
         function = primal.program.function
         if stream_params(function):
@@ -180,7 +189,7 @@ class _Call:
         rules = Rules(self.name, len(self.inner), wrt, function, trusted=self.custom.trusted)
         made = [(function, self.arrange(function, primal.inputs, self.inner))]
         held = _Open(self.interpreter, self.custom, key, rules, spec, self.interpreter.to_take)
-        made += self.read(held, nondiff, stood, specs)
+        made += self.read(held, self.nondiff, stood, specs)
         self.bind(made, held)
         for f, _ in made:
             f.writes, f.returns_views = frozenset(), frozenset()
@@ -193,9 +202,8 @@ class _Call:
         interpreter, rules, made = self.interpreter, held.rules, list[tuple[Function, list[Value]]]()
         diff = [k for k in range(len(stood)) if k not in nondiff]
         given = [stood[k] for k in range(len(stood)) if k in nondiff]
-        has_forward, has_reverse = self.custom.forward is not None, self.custom.ahead is not None
-        wanted = of_rules(held.demand, forward=has_forward, reverse=has_reverse)
-        rules.undemanded = len(wanted) < has_forward + has_reverse
+        wanted = self.wanted(held.demand)
+        rules.undemanded = len(wanted) < (self.custom.forward is not None) + (self.custom.ahead is not None)
         _open.append(held)
         try:
             if "forward" in wanted:
@@ -208,6 +216,10 @@ class _Call:
             interpreter.to_take = held.demand
             _open.pop()
         return made
+
+    def wanted(self, demand: Demand) -> dict[str, Demand]:
+        """The rules that derivatives ask for, and which are taken of these."""
+        return of_rules(demand, forward=self.custom.forward is not None, reverse=self.custom.ahead is not None)
 
     # Arguments
 
@@ -247,8 +259,8 @@ class _Call:
             return made, RecordOut(held.cls, {k: s for k, (_, s) in entered.items()})
         return value, Foreign(value)
 
-    def nested(self, function: Any, args: list[Any]) -> Inner | None:
-        """A function as a program of its own."""
+    def nested(self, function: Any, args: list[Any], plainly: Any = elsewhere) -> Inner | None:
+        """A function as a program of its own; what rules raise, no `try` of the program catches."""
         return nest(
             self.interpreter,
             function,
@@ -257,6 +269,7 @@ class _Call:
             self.node,
             refusal=f"`{self.name}`, which has rules of its own,",
             demand=NOTHING,
+            plainly=plainly,
         )
 
     # Rules

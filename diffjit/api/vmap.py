@@ -78,8 +78,9 @@ class Lanes:
                 views = list(body.ops)
                 what = "a function under vmap"
                 inner = nest(
-                    self.interpreter, self.mapped.function, one, named, self.node, refusal=what, demand=NOTHING
-                )
+                    self.interpreter, self.mapped.function, one, named, self.node, refusal=what, demand=NOTHING,
+                    plainly=None,
+                )  # fmt: skip
         finally:
             self.interpreter.forks -= 1
         if inner is None:

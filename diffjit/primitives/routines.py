@@ -114,6 +114,7 @@ class Site:
     arguments: Any = None  # a tree with slots: what a Python callable is given, (args, kwargs)
     results: Any = None  # and what it returns
     loop: str = ""  # of a ufunc: the dtypes of its loop, "dd->d"
+    catches: tuple[type, ...] = ()  # exceptions that are told instead of raised: the first result is the place of one
     kept: list[Any] = field(default_factory=list[Any])  # objects of the trees
 
     def __repr__(self) -> str:
@@ -181,6 +182,10 @@ class Site:
         kept = RUN.objects  # a program that Python runs meanwhile keeps objects of its own
         try:
             returned = self.routine.function(*args, **kwargs)
+        except Exception as error:
+            if not self.catches or isinstance(error, DiffjitError):
+                raise
+            return self._instead(error, shapes)
         finally:
             RUN.objects, RUN.began = kept if RUN.began is None else RUN.began, None
         for x, own in zip(given, passed, strict=True):
@@ -190,9 +195,20 @@ class Site:
                     cure="return what it computes, or change a copy",
                 )  # fmt: skip
         self._collect(self.results, returned, found)
+        if self.catches:
+            found[0] = -1
         return [
             self._fitting(found[k], ty, shape) for k, (ty, shape) in enumerate(zip(self.outputs, shapes, strict=True))
         ]
+
+    def _instead(self, error: Exception, shapes: list[tuple[int, ...]]) -> list[Any]:
+        """What is given in place of results where an exception is told."""
+        if type(error) not in self.catches:
+            problem = f"`{self.routine.name}` raised {type(error).__name__}, and a `try` is around the call"
+            cure = f"catch {type(error).__name__} inside of a function that Python calls, or test before the call"
+            raise UsageError("DJ130", problem, cure=cure) from error
+        nothing = [np.zeros(n, ty.dtype) if n else ty.dtype.type(0) for ty, n in zip(self.outputs, shapes, strict=True)]
+        return [self.catches.index(type(error)), *nothing[1:]]
 
     def _collect(self, spec: Any, value: Any, found: dict[int, Any]) -> None:
         """The leaves of a result."""
@@ -297,31 +313,33 @@ def site(
     arguments: Any = None,
     results: Any = None,
     loop: str = "",
+    catches: tuple[type, ...] = (),
 ) -> Site:
     """The site for a call of these types: one for all calls that are the same."""
     key = (
         routine.way, id(routine.function), id(routine), tuple(map(_kind, inputs)), tuple(map(_kind, outputs)),
-        key_of(arguments), key_of(results), loop,
+        key_of(arguments), key_of(results), loop, catches,
     )  # fmt: skip
     with _lock:
         if key not in _known:
             made = Site(
                 routine,
-                _label(routine, inputs, outputs, arguments),
+                _label(routine, inputs, outputs, arguments, catches),
                 inputs,
                 outputs,
                 arguments,
                 results,
                 loop,
+                catches,
                 [arguments],
             )
             _known[key] = SITES[made.label] = made
         return _known[key]
 
 
-def _label(routine: Routine, inputs: Any, outputs: Any, arguments: Any) -> str:
+def _label(routine: Routine, inputs: Any, outputs: Any, arguments: Any, catches: tuple[type, ...]) -> str:
     """A name that no other site of the process has; where a routine is known elsewhere, one that says what it is."""
-    told = repr((routine.steady, tuple(map(_kind, inputs)), tuple(map(_kind, outputs)), arguments))
+    told = repr((routine.steady, tuple(map(_kind, inputs)), tuple(map(_kind, outputs)), arguments, *catches))
     if routine.steady and " at 0x" not in told:
         return f"{routine.stem}_{hashlib.sha256(told.encode()).hexdigest()[:12]}"
     k = 0

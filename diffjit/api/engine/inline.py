@@ -85,19 +85,36 @@ def known(interpreter: Any, value: Any) -> Any:
     return plain(interpreter, value)
 
 
+def elsewhere() -> None:
+    """For `plainly`: what a function may raise is seen to where it is called."""
+
+
 def nest(
     interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = "",
-    demand: Demand = None,
+    demand: Demand = None, plainly: Any = True,
 ) -> Inner | None:  # fmt: skip
     """The program of a verb's function, for these abstract arguments.
 
     `demand`: the derivatives that the verb takes of it, before those that will be taken of what it is copied into.
+    `plainly`: what calls it as part of the program, in front of the verb's, where a `try` is around (`Nested.attempt`);
+    None where that would be something else.
     """
     called = abstract_function(interpreter, function)
     outer, interpreter.to_take = interpreter.to_take, before(demand, interpreter.to_take)
+
+    def call() -> None:
+        mine, interpreter.to_take = interpreter.to_take, outer
+        try:
+            interpreter.call(called, args, kwargs, node)
+        finally:
+            interpreter.to_take = mine
+
     try:
         derived = demand != NOTHING  # a derivative leaves the caller's arrays as they are
-        inner = interpreter.nest(called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived)
+        tried = call if plainly is True else plainly
+        inner = interpreter.nest(
+            called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived, plainly=tried
+        )
     finally:
         interpreter.to_take = outer
     if inner is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -29,9 +30,9 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Block, Function, Value
-from diffjit.ir.raising import raises_in_python
+from diffjit.ir.raising import leaves_traces, raises_in_python
 from diffjit.ir.types import Array, Scalar
-from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk
+from diffjit.ir.walk import callees, clone_op, dce, unused_but_raising, walk
 from diffjit.primitives.foreign import stand_in
 from diffjit.settings import settings
 
@@ -118,19 +119,38 @@ class Nested(Mixin):
 
     def nest(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = "",
-        apart: bool = False,
+        apart: bool = False, plainly: Callable[[], Any] | None = None,
     ) -> Inner | None:  # fmt: skip
         """Interpret a call as a program of its own; None where it never returns.
 
-        `apart`: what it writes to is a copy of the caller's, also where it never returns.
+        `apart`: what it writes to is a copy of the caller's, also where it never returns. `plainly` makes the same call
+        as part of the program: what it raises there, a `try` around it catches (`attempt`).
         `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
         error for changing containers among its arguments, where it must not because it stands for a plain call.
         """
         refused = refusal or "a function whose derivative is taken here"
+
+        def interpreted() -> tuple[Function, Inner | None, list[Value]]:
+            return self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
+
+        ir, inner, inputs = self.once(interpreted)
+        self.attempt(ir, refused, apart, plainly, self.loc(node))
+        if inner is None:
+            memory = Written(ir)
+            own = [apart and isinstance(p.type, Array) and memory.holds(p) for p in ir.params]
+            self.copy_in(ir, [self.copy(v) if copied else v for v, copied in zip(inputs, own, strict=True)])
+            self.dead = True
+        return inner
+
+    def _apart(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str, *,
+        held: bool,
+    ) -> tuple[Function, Inner | None, list[Value]]:  # fmt: skip
+        """The program of a call, and what its parameters are bound to; `held`: it stands for a plain call."""
         self.forget_arrays()
         body, entry = Block(), Entry()
-        start, dead, handlers, doubts = self.cells, self.dead, self.handlers, self.doubts
-        self.cells, self.handlers, self.doubts = dict(start), [], {}
+        start, dead, handlers, doubts, memo = self.cells, self.dead, self.handlers, self.doubts, self.memo
+        self.cells, self.handlers, self.doubts, self.memo = dict(start), [], {}, None
         outs: list[Value] = []
         spec: Any = None
         before, places, lent = len(self.changed_numbers), len(self.changed_places), dict(self.lent_nodes)
@@ -139,7 +159,7 @@ class Nested(Mixin):
             keywords = {name: self.enter(a, entry) for name, a in kwargs.items()}
             call = flatten(tuple(p for p, _ in positional), {name: p for name, (p, _) in keywords.items()})
             with self.build.inside(body):
-                begin = self.arenas_within(start, "" if refusal else refused, node)
+                begin = self.arenas_within(start, "" if held else refused, node)
                 named = {name: i for name, (_, i) in keywords.items()}
                 given = Arguments(self)
                 given.enter(av.Tup((*(i for _, i in positional), *named.values())), ())
@@ -147,15 +167,14 @@ class Nested(Mixin):
                 stops = self.dead
                 if not stops:
                     self.refuse_outside_changes(
-                        begin, lambda what: self._changes_refused(refused, what, node), whatever=bool(refusal)
+                        begin, lambda what: self._changes_refused(refused, what, node), whatever=held
                     )
-                    if refusal and given.changes(lambda _: None):
+                    if held and given.changes(lambda _: None):
                         raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
         finally:
             self.cells, self.dead, self.handlers, self.lent_nodes = start, dead, handlers, lent
-            self.doubts = doubts
-        self._refuse_caught(body, refused, self.loc(node))
+            self.doubts, self.memo = doubts, memo
         self.refuse_other_names(body, places)
         in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
@@ -169,31 +188,47 @@ class Nested(Mixin):
         note_lines(ir)
         inputs = [*(outer for outer, _ in leaves), *free]
         if stops:
-            memory = Written(ir)
-            own = [apart and isinstance(p.type, Array) and memory.holds(p) for p in ir.params]
-            self.copy_in(ir, [self.copy(v) if copied else v for v, copied in zip(inputs, own, strict=True)])
-            self.dead = True
-            return None
+            return ir, None, inputs
         names = [p.name or "" for p in ir.params]
         program = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
-        return Inner(program, call, inputs)
+        return ir, Inner(program, call, inputs), inputs
 
-    def _refuse_caught(self, body: Block, function: str, loc: Any) -> None:
-        """An error inside leaves the whole program: a `try` around the call would not catch it."""
-        if not self.handlers:
+    # What a `try` around a call catches
+
+    def attempt(self, ir: Function, told: str, apart: bool, plainly: Callable[[], Any] | None, loc: Any) -> None:
+        """What a program of its own raises leaves the whole program: no `try` around the call catches it.
+
+        So it is called in the program first, where that is the same, and its results are left: what it raises jumps to
+        the handler, and where it has raised nothing, neither does the program of its own.
+        """
+        caught = self.caught_inside(ir)
+        if caught is None:
             return
+        memory = Written(ir)
+        if any(leaves_traces(op) for f in callees(ir) for op in walk(f.body)) or (
+            apart and any(isinstance(p.type, Array) and memory.holds(p) for p in ir.params)
+        ):
+            plainly = None  # what it does would be done twice
+        if plainly is None:
+            raise _may_raise(told, caught, loc)
+        plainly()
+
+    def caught_inside(self, ir: Function) -> type | None:
+        """What a program may raise that a `try` around here catches."""
+        return next((e for f in callees(ir) for e in self._caught_of(f.body)), None) if self.handlers else None
+
+    def _caught_of(self, body: Block) -> Iterator[type]:
         for op in walk(body):
-            found = [op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None]
+            found = op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None
             if op.row.linked and op.attrs["site"].through_python:
-                found = [self.handlers[-1][1][0]]  # it may raise anything
-            caught = next((e for e in found if e is not None and self.catches(e)), None)
-            if caught is not None:
-                raise UnsupportedSyntax(
-                    "DJ130",
-                    f"{function} may raise {caught.__name__}, which a `try` around the call catches",
-                    loc=loc,
-                    cure="test before the call, or put the `try` inside the function",
-                )
+                found = self.handlers[-1][1][0]  # it may raise anything
+            if found is not None and self.catches(found):
+                yield found
+
+    def refuse_caught(self, body: Block, function: str, loc: Any) -> None:
+        """An error inside leaves the whole program: a `try` around the call would not catch it."""
+        for caught in self._caught_of(body) if self.handlers else ():
+            raise _may_raise(function, caught, loc)
 
     def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:
         return self.unsupported(
@@ -250,6 +285,15 @@ class Nested(Mixin):
                 return self.new(av.DictC(items, cls=None if type(spec) is dict else type(spec)))
             case _:
                 return Static(spec)
+
+
+def _may_raise(function: str, caught: type, loc: Any) -> UnsupportedSyntax:
+    return UnsupportedSyntax(
+        "DJ130",
+        f"{function} may raise {caught.__name__}, which a `try` around the call catches",
+        loc=loc,
+        cure="test before the call, or put the `try` inside the function",
+    )
 
 
 def _home(function: Any) -> tuple[str, int]:

@@ -338,7 +338,7 @@ class Recursion(Mixin):
             for handlers, loc in ((around, self.loc(node)), *record.tried):
                 self.handlers = handlers
                 for body in bodies:
-                    self._refuse_caught(body, function, loc)
+                    self.refuse_caught(body, function, loc)
         finally:
             self.handlers = around
 

@@ -6,6 +6,7 @@ is copied first, and what it holds afterwards is assigned to the array.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ from diffjit.primitives.signatures import Parameter, Signature, declared, is_cty
 _MACHINE = frozenset("?bBhHiIlLqQfdFD")  # dtypes that compiled code has
 _WEAK = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 _TYPES: dict[Any, Scalar] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
+
+# What SciPy, and what is handed to it, raise; where a `try` is around, other exceptions are refused.
+_TOLD = (
+    ValueError, RuntimeError, np.linalg.LinAlgError, ZeroDivisionError, OverflowError, FloatingPointError, TypeError,
+    IndexError, KeyError, AttributeError, AssertionError, NotImplementedError, Exception,
+)  # fmt: skip
 
 _routines: dict[tuple[int, str], Routine] = {}  # of functions that are called as they are, by identity
 
@@ -237,11 +244,7 @@ class ForeignCalls(Mixin):
 
     def call_through_python(self, routine: Routine, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call that Python makes, with results as declared."""
-        if self.handlers:
-            raise self.unsupported(
-                "DJ130", f"`{routine.name}` may raise anything, and a `try` is around the call", node,
-                "test before the call, or put the `try` inside the function",
-            )  # fmt: skip
+        catches = tuple(cls for cls in self._told_apart(args) if self.catches(cls))
         operands: list[Value] = []
         given = tuple(self.passed_on(a, operands, routine, node) for a in args)
         named = {name: self.passed_on(a, operands, routine, node) for name, a in kwargs.items()}
@@ -252,12 +255,48 @@ class ForeignCalls(Mixin):
             found = self.lift_static(declared_result)
         types: list[Any] = []
         lengths: list[list[Value]] = []
+        if catches:
+            self.result_leaf(INT, types, lengths, [])
         results = self.result_form(found, types, lengths, operands, routine.name, node)
-        made = site(routine, types_of(operands), tuple(types), arguments=(given, named), results=results)
+        made = site(
+            routine, types_of(operands), tuple(types), arguments=(given, named), results=results, catches=catches
+        )
         if not types:
             raise self.error(UsageError("DJ551", f"`{routine.name}` returns no number or array",
                                         cure="call it outside the program"), node)  # fmt: skip
-        return self.from_slots(results, self.emit_foreign(made, operands, lengths, types))
+        outs = self.once(lambda: self.emit_foreign(made, operands, lengths, types))
+        if catches:
+            self._raise_told(outs[0], catches, routine.name)
+        return self.from_slots(results, outs)
+
+    def _told_apart(self, args: list[Any]) -> list[type]:
+        """What is told of exceptions, where a `try` is around: their classes, those of functions handed over too."""
+        if not self.handlers:
+            return []
+        own = (e for a in self.held_in(args) if hasattr(a, "exceptions") for e in a.exceptions())
+        return list(dict.fromkeys((*_TOLD, *own)))
+
+    def held_in(self, args: Any) -> Iterator[Any]:
+        """The objects that are handed over as they are."""
+        for a in args:
+            if isinstance(a, Static):
+                yield a.obj
+            elif isinstance(a, av.Tup):
+                yield from self.held_in(a.items)
+
+    def _raise_told(self, told: Value, catches: tuple[type, ...], name: str) -> None:
+        """Go on where nothing was raised, else jump to the handler of what was."""
+
+        def failed(k: int = 0) -> None:
+            def caught() -> None:
+                self.throw(self.failure(catches[k], av.inexact(f"what `{name}` says")))
+
+            if k + 1 == len(catches):
+                caught()
+            else:
+                self.when(self.compare_kind("equal", told, Static(k)), caught, lambda: failed(k + 1))
+
+        self.go_on_where(self.compare_kind("equal", told, Static(-1)), failed)
 
     def passed_on(self, value: Any, operands: list[Value], routine: Routine, node: Any) -> Any:
         """An argument as a tree with slots."""

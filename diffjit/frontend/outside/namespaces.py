@@ -86,13 +86,14 @@ class Namespaces(Mixin):
 
     @core(sys.exc_info)
     def py_exc_info(self) -> Any:
-        if not self.exceptions:
+        current = self.current_exception()
+        if current is None:
             return av.Tup((NONE, NONE, NONE))
-        return av.Tup((self.py_type(self.exceptions[-1]), self.exceptions[-1], av.TRACEBACK))
+        return av.Tup((self.py_type(current), current, av.TRACEBACK))
 
     @core(*(getattr(sys, name) for name in ("exception",) if hasattr(sys, name)))
     def py_exception(self) -> Any:
-        return self.exceptions[-1] if self.exceptions else NONE
+        return self.current_exception() or NONE
 
     @core(BaseException.with_traceback)
     def py_with_traceback(self, exception: Any, trace: Any) -> Any:
@@ -102,9 +103,9 @@ class Namespaces(Mixin):
     @core(traceback.format_exc)
     def py_format_exc(self, *args: Any, **kwargs: Any) -> Any:
         del args, kwargs
-        if not self.exceptions:
+        exception = self.current_exception()
+        if exception is None:
             return Static("NoneType: None\n")
-        exception = self.exceptions[-1]
         cls = self.py_type(exception)
         if not isinstance(cls, Static):
             raise self.unsupported("DJ124", "the text of one of several exceptions", None, "use str(error)")

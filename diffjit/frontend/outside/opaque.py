@@ -90,10 +90,10 @@ class OpaqueCalls(Mixin):
         if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):
             return self.answer(obj, tuple(a.obj for a in args))
         if obj is traceback.print_exc:
-            obj, args = traceback.print_exception, [self.exceptions[-1] if self.exceptions else NONE]
+            obj, args = traceback.print_exception, [self.current_exception() or NONE]
         if is_log(obj) and obj.__name__ == "exception":
             obj = logging.error if obj is logging.exception else obj.__self__.error
-            kwargs = {"exc_info": self.exceptions[-1] if self.exceptions else NONE, **kwargs}
+            kwargs = {"exc_info": self.current_exception() or NONE, **kwargs}
         nothing = is_log(obj) or obj is warnings.warn
         return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
 

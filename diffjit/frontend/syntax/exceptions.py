@@ -21,7 +21,7 @@ from diffjit.frontend.entry.subset import jumps_in
 from diffjit.frontend.objects.resumable import ESCAPED
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.templates import Learn, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value, const_of
 from diffjit.ir.types import Scalar
@@ -46,6 +46,12 @@ class Closing(NamedTuple):
 
     uid: Any
     around: int  # the number of handlers around the generator
+
+
+class Several(NamedTuple):
+    """In place of the exception: one of several classes, in a handler that does not look at it."""
+
+    handler: gast.AST
 
 
 def passes(at: Any, uid: Any) -> bool:
@@ -187,10 +193,17 @@ class Exceptions(Mixin):
             return
         assert self.memo is not None
         keys = {self.next_step(), fact} - {None}
-        if any(key in self.memo for key in keys):
-            return
-        self.memo.update(dict.fromkeys(keys, True))
-        raise Split(ok, lambda: self.start_exception(self.failure(exception, message), handler))
+        if not any(key in self.memo for key in keys):
+            self.memo.update(dict.fromkeys(keys, True))
+            raise Split(ok, lambda: self.start_exception(self.failure(exception, message), handler))
+
+    def go_on_where(self, ok: Any, failed: Callable[[], None]) -> None:
+        """Inside a `try`: the current statement goes on only where `ok` holds."""
+        assert self.memo is not None
+        key = self.next_step()
+        if key not in self.memo:
+            self.memo[key] = True
+            raise Split(ok, failed)
 
     def failure(self, exception: type, message: Any) -> av.Ref:
         """The exception object of an operation that failed."""
@@ -235,9 +248,10 @@ class Exceptions(Mixin):
 
     def exec_Raise(self, node: gast.AST) -> None:
         if node.exc is None:
-            if not self.exceptions:
+            current = self.current_exception()
+            if current is None:
                 raise self.unsupported("DJ124", "a bare `raise` outside `except`", node)
-            self.throw(self.exceptions[-1], node)
+            self.throw(current, node)
             return
         given = self.eval(node.exc)
         if isinstance(given, av.Opt):
@@ -445,10 +459,32 @@ class Exceptions(Mixin):
             self.handlers.pop()
         if node.orelse:
             self.unless_jumped(lambda: self.exec_block(node.orelse))
+        by: dict[Any, list[Any]] = {}
         for key in [k for k in self.flags_in(self.cells) if k[1] == "raise" and k[2] == uid]:
             handler = next(h for h, types in zip(node.handlers, catches, strict=True) if issubclass(key[3], types))
-            exception, flag = self.caught(key), self.land(*key[1:])
-            self.when(flag, lambda h=handler, e=exception: self._handle(h, e))
+            by.setdefault(handler, []).append(key)
+        for handler, keys in by.items():
+            if len(keys) > 1 and handler.name is None and handler not in self.learned.told_apart:
+                self._handle_any(handler, keys)
+                continue
+            for key in keys:
+                exception, flag = self.caught(key), self.land(*key[1:])
+                self.when(flag, lambda h=handler, e=exception: self._handle(h, e))
+
+    def _handle_any(self, handler: gast.AST, keys: list[Any]) -> None:
+        """A handler that does not look at its exception is written once for those of all classes."""
+        flag: Any = Static(False)
+        for key in keys:
+            del self.cells["exc", *key[2:]]
+            flag = self.either(flag, self.land(*key[1:]))
+        self.when(flag, lambda: self._handle(handler, Several(handler)))
+
+    def current_exception(self) -> av.Ref | None:
+        """The exception that is being handled, if there is one."""
+        found = self.exceptions[-1] if self.exceptions else None
+        if isinstance(found, Several):
+            raise Learn("told_apart", {found.handler})
+        return found
 
     def caught(self, key: Any) -> av.Ref:
         """The exception of a jump to a handler."""
@@ -459,7 +495,7 @@ class Exceptions(Mixin):
             raise self.unusable(exception, self.type_problem("DJ304", exception.reason, cure=cure))
         return exception
 
-    def _handle(self, handler: gast.AST, exception: av.Ref) -> None:
+    def _handle(self, handler: gast.AST, exception: av.Ref | Several) -> None:
         self.exceptions.append(exception)
         try:
             if handler.name is not None:
@@ -527,7 +563,12 @@ class Exceptions(Mixin):
         """Jump to a handler."""
         held = self.contents(exception)
         if self.exceptions and self.exceptions[-1] is not exception and not again:
-            self.write(exception, replace(held, fields={**held.fields, "__context__": self.exceptions[-1]}))
+            context = self.exceptions[-1]
+            if isinstance(context, Several):
+                context = av.Poison(
+                    "one of several exceptions", cure="name the one that is handled: `except ... as error`"
+                )
+            self.write(exception, replace(held, fields={**held.fields, "__context__": context}))
         key = (handler[0], held.cls)
         self.cells["exc", *key] = exception
         self.jump("raise", *key)

@@ -57,6 +57,7 @@ class Learned:
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
     moving: set[Any] = field(default_factory=set)  # not empty: arrays that say axes or shapes change in a loop
     swallowing: set[Any] = field(default_factory=set)  # not empty: an ExitStack's managers may swallow exceptions
+    told_apart: set[Any] = field(default_factory=set)  # handlers that look at their exception without a name for it
     peels: dict[Any, int] = field(default_factory=dict)  # loop -> how many first iterations are written out
     long: set[Any] = field(default_factory=set)  # loops over known items that would be long if they were written out
     written: set[Any] = field(default_factory=set)  # those of them that are written out, however long

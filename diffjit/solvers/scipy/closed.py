@@ -16,22 +16,23 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.engine.derived import Jitted
-from diffjit.api.engine.inline import nest, plain
+from diffjit.api.engine.inline import abstract_function, elsewhere, nest, plain
 from diffjit.api.engine.programs import flatten_call
 from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import Array, Sym, is_float, lengths_in, new_length, renamed
-from diffjit.ir.walk import clone
+from diffjit.ir.walk import callees, clone, walk
 from diffjit.solvers.states import fitting
 
 
 class Closed:
-    """A function that is interpreted already: `n` of its flat arguments are points."""
+    """A function that is interpreted already: `n` of its flat arguments are points, `more` are the others."""
 
-    def __init__(self, inner: Inner, n: int) -> None:
+    def __init__(self, inner: Inner, n: int, function: Any, more: list[Any]) -> None:
         self.inner, self.n = inner, n
+        self.function, self.more = function, more
         self.__name__ = inner.program.function.name
         rest = range(n, len(inner.inputs))
         self.floats = [k for k in rest if is_float(inner.inputs[k].type)]
@@ -42,6 +43,13 @@ class Closed:
     def given(self, which: list[int]) -> Any:
         """What these parameters are bound to."""
         return av.Tup(tuple(self.inner.inputs[k] for k in which))
+
+    def exceptions(self) -> list[type]:
+        """The classes of exceptions that it raises by itself."""
+        ops = (op for f in callees(self.inner.program.function) for op in walk(f.body))
+        return [
+            op.attrs["exception"] for op in ops if op.kind == "raise" and issubclass(op.attrs["exception"], Exception)
+        ]
 
     def __call__(self, points: Any, floats: Any, others: Any) -> Any:
         """The function's result, as SciPy asks for it while a program runs."""
@@ -57,6 +65,9 @@ class Closed:
         items.update(zip(self.floats, floats, strict=True))
         items.update(zip(self.others, others, strict=True))
         function = self.inner.program.function
+        if interpreter.caught_inside(function) is not None:  # with what it reads, as no derivative is taken
+            points = [fitting(interpreter, items[k], p) for k, p in enumerate(function.params[: self.n])]
+            return interpreter.call(abstract_function(interpreter, self.function), [*points, *self.more], {}, node)
         given = [fitting(interpreter, items[k], p) for k, p in enumerate(function.params)]
         function = with_lengths(function, given[: self.n])
         return interpreter.abstract(self.inner.program.result, interpreter.copy_in(function, given))
@@ -118,12 +129,13 @@ def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
     function = plain(interpreter, args[0])
     takes = tuple(mode.obj for mode in interpreter.sequence_items(args[3], node))
     inner = nest(
-        interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy", demand=takes
-    )
+        interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy", demand=takes,
+        plainly=elsewhere,
+    )  # fmt: skip
     if inner is None:
         return NONE
     n = len(flatten_call(tuple(interpreter.enter(p, Entry())[0] for p in points), {}).leaves)
-    field = Closed(inner, n)
+    field = Closed(inner, n, function, more)
     return av.Tup((Static(field), field.given(field.floats), field.given(field.others)))
 
 

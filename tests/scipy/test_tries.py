@@ -1,0 +1,264 @@
+"""SciPy's solvers, and derivatives, inside a `try` that catches what they raise: as plain Python, on both ways."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.optimize
+
+import diffjit as dj
+
+
+class TooCold(ValueError):
+    pass
+
+
+def root(t):
+    if t < 0.0:
+        raise TooCold("below zero")
+    return np.sqrt(t)
+
+
+def bracketed(a):
+    try:
+        x = scipy.optimize.brentq(lambda t: np.cos(t) - a * t, 0.0, 2.0)
+    except ValueError:
+        x = 3.0 * a
+    return x * a
+
+
+def in_a_loop(a):
+    total = 0.0
+    for low in (-1.0, 0.0, 0.5):
+        try:
+            total += scipy.optimize.brentq(lambda t: t**3 - a, low, 1.5)
+        except ValueError:
+            continue
+    return total
+
+
+def not_converged(a):
+    try:
+        x = scipy.optimize.newton(lambda t: t**2 + 1.5 - a, 1.0, maxiter=8)
+    except RuntimeError:
+        x = a**2
+    else:
+        x = 2.0 * x
+    return x
+
+
+def first_that_works(a):
+    for guess in (-3.0, 1.0):
+        try:
+            return scipy.optimize.fsolve(lambda q: [root(q[0]) - a], [guess])[0]
+        except TooCold:
+            pass
+    return 0.0
+
+
+def by_any_error(a):
+    try:
+        x = scipy.optimize.minimize(lambda q: (root(q[0] - 0.5) - a) ** 2, [1.0], method="BFGS").x[0]
+    except Exception:  # noqa: BLE001
+        x = 5.0 * a
+    return x
+
+
+def integral(a):
+    try:
+        return scipy.integrate.quad(lambda t: root(t - 1.0 + a), 0.0, 1.0, epsabs=1e-11)[0]
+    except TooCold as error:
+        return a * len(str(error))
+
+
+def path(a):
+    def slope(t, y):
+        if y[0] > 2.0:
+            raise OverflowError("too fast")
+        return a * y
+
+    try:
+        return scipy.integrate.solve_ivp(slope, (0.0, 1.0), [1.0], rtol=1e-9, atol=1e-9).y[0, -1]
+    except OverflowError:
+        return 2.0 + a
+
+
+def fitted(a):
+    t = np.linspace(0.0, 1.0, 5)
+
+    def model(t, k):
+        if k > 2.0:
+            raise TooCold("k")
+        return np.exp(-k * t)
+
+    try:
+        return scipy.optimize.curve_fit(model, t, np.exp(-a * t), p0=[1.0])[0][0]
+    except (TooCold, RuntimeError):
+        return 7.0 * a
+
+
+def raised_again(a):
+    try:
+        try:
+            return scipy.optimize.brentq(lambda t: t - a, 0.0, 1.0)
+        except ValueError as error:
+            raise RuntimeError("no root") from error
+    except RuntimeError:
+        return a**3
+
+
+def passed_on(a):
+    done = 0.0
+    try:
+        with contextlib.suppress(ValueError):
+            done = scipy.optimize.brentq(lambda t: t - a, 0.0, 1.0)
+    finally:
+        done = done + a
+    return done
+
+
+def gradient_inside(a):
+    try:
+        return dj.grad(lambda u: root(u) * u)(a - 1.0)
+    except TooCold:
+        return a**2
+
+
+def gradient_of_root(a):
+    try:
+        return dj.grad(lambda u: scipy.optimize.brentq(lambda t: np.cos(t) - u * t, 0.0, 2.0))(a)
+    except ValueError:
+        return a**2
+
+
+def matrix_inside(a):
+    try:
+        return np.sum(dj.jacfwd(lambda u: u**2 * root(u[0]))(np.array([a - 1.0, 2.0 * a])))
+    except TooCold:
+        return a**2
+
+
+def helper(a):
+    return scipy.optimize.root_scalar(lambda t: t * np.exp(t) - a, bracket=[0.0, 1.0]).root
+
+
+def in_a_helper(a):
+    try:
+        return helper(a) + helper(2.0 * a)
+    except ValueError:
+        return helper(a / 4.0) * a
+
+
+PROGRAMS = [
+    (bracketed, (0.8, -5.0)), (in_a_loop, (0.7, 2.0)), (not_converged, (2.5, 1.0)), (first_that_works, (0.8,)),
+    (by_any_error, (0.6,)), (integral, (1.3, 0.4)), (path, (0.5, 0.9)), (fitted, (1.2, 2.5)),
+    (raised_again, (0.4, 1.7)), (passed_on, (0.4, 1.7)), (in_a_helper, (0.9, 2.0)),
+]  # fmt: skip
+DERIVED = [
+    (gradient_inside, lambda a: 1.5 * np.sqrt(a - 1.0) if a > 1.0 else a**2, (1.8, 0.4)),
+    (matrix_inside, lambda a: 2.5 * (a - 1) ** 1.5 + (2 * a) ** 2 / (2 * np.sqrt(a - 1)) + 4 * a * np.sqrt(a - 1)
+     if a > 1.0 else a**2, (1.8, 0.4)),
+]  # fmt: skip
+
+
+def slope(f, a, h):
+    return (f(a + h) - f(a - h)) / (2.0 * h)
+
+
+@pytest.mark.parametrize(("f", "at"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+def test_solvers_in_a_try(f, at):
+    fast = dj.jit(f)
+    for a in at:
+        assert fast(a) == pytest.approx(f(a), rel=1e-6)
+        wanted = slope(f, a, 1e-4)
+        assert dj.grad(f)(a) == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+        assert dj.jvp(f, (a,), (1.0,))[1] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    first = dj.grad(f)
+    assert dj.grad(first)(at[-1]) == pytest.approx(slope(first, at[-1], 1e-4), rel=1e-3, abs=1e-3)
+    np.testing.assert_allclose(dj.vmap(first)(np.array(at)), [first(a) for a in at], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("f", "plain", "at"), DERIVED, ids=lambda x: getattr(x, "__name__", ""))
+def test_derivatives_in_a_try(f, plain, at):
+    for a in at:
+        assert dj.jit(f)(a) == pytest.approx(plain(a), rel=1e-12)
+        assert dj.grad(f)(a) == pytest.approx(slope(plain, a, 1e-6), rel=1e-6)
+
+
+def test_derivative_of_a_root_in_a_try():
+    """By the theorem: x' = -x / (sin x + u)."""
+
+    def wanted(u):
+        x = scipy.optimize.brentq(lambda t: np.cos(t) - u * t, 0.0, 2.0)
+        return -x / (np.sin(x) + u)
+
+    assert dj.jit(gradient_of_root)(0.8) == pytest.approx(wanted(0.8), rel=1e-9)
+    assert dj.grad(gradient_of_root)(0.8) == pytest.approx(slope(wanted, 0.8, 1e-5), rel=1e-6)
+    assert dj.grad(gradient_of_root)(-5.0) == pytest.approx(-10.0, rel=1e-12)
+
+
+def test_as_python_text():
+    for f in (bracketed, not_converged, first_that_works):
+        assert dj.grad(f, backend="python")(0.8) == pytest.approx(slope(f, 0.8, 1e-4), rel=1e-4)
+
+
+def test_what_no_handler_names_leaves():
+    """Also errors of the derivative's own: a `try` of the program never takes them for its value's."""
+
+    def flat(a):
+        try:
+            return scipy.optimize.brentq(lambda t: -1.0 if t < a else 1.0, 0.0, 1.1)
+        except RuntimeError:
+            return 0.0
+
+    assert dj.jit(flat)(0.5) == pytest.approx(0.5, abs=1e-9)
+    with pytest.raises(RuntimeError, match="no derivative"):
+        dj.grad(flat)(0.5)
+    with pytest.raises(ValueError, match="signs"):
+        dj.grad(not_caught)(-5.0)
+
+
+def not_caught(a):
+    try:
+        return scipy.optimize.brentq(lambda t: np.cos(t) - a * t, 0.0, 2.0)
+    except RuntimeError:
+        return 0.0
+
+
+def test_what_would_be_printed_twice_is_refused():
+    def loud(a):
+        def height(t):
+            print("asked")  # noqa: T201
+            return t - a
+
+        try:
+            return scipy.optimize.brentq(height, 0.0, 1.0)
+        except ValueError:
+            return a
+
+    with pytest.raises(dj.DiffjitError, match="DJ1"):
+        dj.grad(loud)(0.5)
+
+
+def test_another_class_of_exception():
+    class Odd(Exception):
+        pass
+
+    def way(x):
+        if x > 1.0:
+            raise Odd("odd")
+        return 2.0 * x
+
+    far = dj.foreign(way, result=float)
+
+    def f(a):
+        try:
+            return far(a)
+        except Exception:  # noqa: BLE001
+            return 0.0
+
+    assert dj.jit(f)(0.5) == 1.0
+    with pytest.raises(dj.DiffjitError, match="Odd"):
+        dj.jit(f)(2.0)
