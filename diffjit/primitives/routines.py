@@ -114,7 +114,7 @@ class Site:
     arguments: Any = None  # a tree with slots: what a Python callable is given, (args, kwargs)
     results: Any = None  # and what it returns
     loop: str = ""  # of a ufunc: the dtypes of its loop, "dd->d"
-    catches: tuple[type, ...] = ()  # exceptions that are told instead of raised: the first result is the place of one
+    catches: tuple[type, ...] = ()  # exceptions that are told instead of raised: the last result is the place of one
     kept: list[Any] = field(default_factory=list[Any])  # objects of the trees
 
     def __repr__(self) -> str:
@@ -196,7 +196,7 @@ class Site:
                 )  # fmt: skip
         self._collect(self.results, returned, found)
         if self.catches:
-            found[0] = -1
+            found[len(self.outputs) - 1] = -1
         return [
             self._fitting(found[k], ty, shape) for k, (ty, shape) in enumerate(zip(self.outputs, shapes, strict=True))
         ]
@@ -208,7 +208,7 @@ class Site:
             cure = f"catch {type(error).__name__} inside of a function that Python calls, or test before the call"
             raise UsageError("DJ130", problem, cure=cure) from error
         nothing = [np.zeros(n, ty.dtype) if n else ty.dtype.type(0) for ty, n in zip(self.outputs, shapes, strict=True)]
-        return [self.catches.index(type(error)), *nothing[1:]]
+        return [*nothing[:-1], self.catches.index(type(error))]
 
     def _collect(self, spec: Any, value: Any, found: dict[int, Any]) -> None:
         """The leaves of a result."""

@@ -1,7 +1,7 @@
 """What Python does for a program: logs, clocks, files, warnings, questions about the surroundings, unread results."""
 
 # Programs are as users write them:
-# ruff: noqa: DTZ005, G004, NPY002, PTH110, PTH123, SIM115, T201, TRY401, UP031
+# ruff: noqa: DTZ005, G004, NPY002, PTH102, PTH110, PTH123, SIM115, T201, TRY401, UP031
 
 import functools
 import json
@@ -373,3 +373,92 @@ def test_a_text_that_only_python_knows_is_looked_for(choice, backend):
 
     assert dj.jit(model, backend=backend)(X) == model(X)
     np.testing.assert_array_equal(dj.grad(model, backend=backend)(X), 2 * X * choice(X))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_files_are_read_for_each_run(backend, tmp_path):
+    text, binary, raw = tmp_path / "a.txt", tmp_path / "a.npy", tmp_path / "a.bin"
+
+    def write(values):
+        np.savetxt(text, values)
+        np.save(binary, values)
+        values.tofile(raw)
+
+    def model(x):
+        data = np.loadtxt(text)
+        data[0] += 1.0
+        return np.sum(np.load(str(binary)) * x) * data[0] + np.sum(np.genfromtxt(text) * np.fromfile(raw) * x**2)
+
+    gradient = dj.grad(model, backend=backend)
+    for values in (np.array([1.0, 2.0]), np.array([5.0, 2.0]), np.array([3.0, -1.0])):
+        write(values)
+        x = np.array([0.5, 2.0])
+        assert dj.jit(model, backend=backend)(x) == pytest.approx(model(x))
+        np.testing.assert_allclose(gradient(x), values * (values[0] + 1.0) + 2.0 * values**2 * x)
+    write(np.array([4.0, 3.0, 2.0]))
+    np.testing.assert_allclose(gradient(np.ones(3)), [4 * 5 + 32, 3 * 5 + 18, 2 * 5 + 8])
+
+
+def test_a_file_that_may_be_missing(tmp_path):
+    name = tmp_path / "later.txt"
+
+    def model(x):
+        try:
+            scale = np.loadtxt(name)[0]
+        except OSError:
+            scale = 7.0
+        return scale * x
+
+    slope = dj.grad(model)
+    assert slope(2.0) == 7.0
+    np.savetxt(name, [3.0, 1.0])
+    assert slope(2.0) == 3.0
+    name.unlink()
+    assert slope(2.0) == 7.0
+    with pytest.raises(FileNotFoundError):
+        dj.grad(lambda x: x * np.loadtxt(name)[0])(2.0)
+
+
+def test_files_are_written_in_each_run(tmp_path):
+    name = tmp_path / "out.npy"
+
+    def model(x):
+        np.save(name, np.arange(3))
+        return x * x
+
+    slope = dj.grad(model)
+    for _ in range(2):
+        assert slope(2.0) == 4.0
+        np.testing.assert_array_equal(np.load(name), np.arange(3))
+        name.unlink()
+
+    def both(x):
+        np.save(name, np.arange(3.0))
+        return x * np.load(name)[1]
+
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ131.*may have changed it"):
+        dj.grad(both)(2.0)
+
+
+def test_a_try_around_what_python_does(tmp_path):
+    def settings(x):
+        try:
+            with open(tmp_path / "none.json") as file:
+                factor = float(json.load(file)["factor"])
+        except (FileNotFoundError, KeyError):
+            factor = 3.0
+        return factor * x
+
+    def made(x):
+        try:
+            os.mkdir(tmp_path / "made")
+        except FileExistsError:
+            x = 2.0 * x
+        return x * x
+
+    assert dj.grad(settings)(2.0) == 3.0
+    (tmp_path / "none.json").write_text('{"factor": 5.0}')
+    assert dj.grad(settings)(2.0) == 5.0
+    slope = dj.grad(made)
+    assert slope(2.0) == 4.0
+    assert slope(2.0) == 16.0

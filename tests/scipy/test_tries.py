@@ -167,7 +167,7 @@ def slope(f, a, h):
     return (f(a + h) - f(a - h)) / (2.0 * h)
 
 
-@pytest.mark.parametrize(("f", "at"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize(("f", "at"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 def test_solvers_in_a_try(f, at):
     fast = dj.jit(f)
     for a in at:
@@ -180,7 +180,7 @@ def test_solvers_in_a_try(f, at):
     np.testing.assert_allclose(dj.vmap(first)(np.array(at)), [first(a) for a in at], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("f", "plain", "at"), DERIVED, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize(("f", "plain", "at"), DERIVED, ids=[f.__name__ for f, *_ in DERIVED])
 def test_derivatives_in_a_try(f, plain, at):
     for a in at:
         assert dj.jit(f)(a) == pytest.approx(plain(a), rel=1e-12)

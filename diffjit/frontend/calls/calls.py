@@ -21,7 +21,7 @@ from diffjit.frontend.entry.places import Asked, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
-from diffjit.frontend.outside.surroundings import ASKING, is_cython, is_pure_library
+from diffjit.frontend.outside.surroundings import ASKING, FILES, is_cython, is_pure_library
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -372,7 +372,7 @@ class Calls(Mixin):
         self.rest_on_context(getattr(function, "__self__", None), *args)
         try:
             return function(*args, **kwargs)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
             self.raise_if(Static(True), type(error), str(error))
             raise
 
@@ -592,7 +592,7 @@ def is_pure(obj: Any) -> bool:
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
-    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE)
+    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE) and obj not in FILES
 
 
 def _context() -> Any:

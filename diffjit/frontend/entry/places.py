@@ -107,6 +107,18 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """What a function reads from a file."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self) -> Any:
+        return self.function(*self.args, **self.kwargs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """What a function gives of a container, array or number."""
 

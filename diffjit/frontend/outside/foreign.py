@@ -27,10 +27,12 @@ _MACHINE = frozenset("?bBhHiIlLqQfdFD")  # dtypes that compiled code has
 _WEAK = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 _TYPES: dict[Any, Scalar] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
 
-# What SciPy, and what is handed to it, raise; where a `try` is around, other exceptions are refused.
+# What Python's own functions, NumPy and SciPy raise; where a `try` is around, other exceptions are refused.
 _TOLD = (
     ValueError, RuntimeError, np.linalg.LinAlgError, ZeroDivisionError, OverflowError, FloatingPointError, TypeError,
-    IndexError, KeyError, AttributeError, AssertionError, NotImplementedError, Exception,
+    IndexError, KeyError, AttributeError, AssertionError, NotImplementedError, FileNotFoundError, PermissionError,
+    IsADirectoryError, OSError, EOFError, UnicodeDecodeError, ImportError, ModuleNotFoundError, StopIteration,
+    FileExistsError, Exception,
 )  # fmt: skip
 
 _routines: dict[tuple[int, str], Routine] = {}  # of functions that are called as they are, by identity
@@ -109,10 +111,12 @@ class ForeignCalls(Mixin):
             raise self.unsupported("DJ118", f"argument `{next(iter(kwargs))}` of the C function `{routine.name}`", node)
         return self.call_c(routine, args, node)
 
-    def emit_foreign(self, made: Site, operands: list[Value], like: list[list[Value]], types: list[Any]) -> list[Value]:
+    def emit_foreign(
+        self, made: Site, operands: list[Value], like: list[list[Value]], types: list[Any], kind: str = "foreign"
+    ) -> list[Value]:
         """The operation; `like` gives the lengths of each result."""
         lengths = [n for found in like for n in found]
-        return self.build.op("foreign", [*operands, *lengths], types, site=made).outputs
+        return self.build.op(kind, [*operands, *lengths], types, site=made).outputs
 
     def extents(self, v: Value, operands: list[Value]) -> list[Value]:
         """The lengths of an array, of operands where these have them: what only shows a shape need not be made."""
@@ -244,7 +248,7 @@ class ForeignCalls(Mixin):
 
     def call_through_python(self, routine: Routine, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call that Python makes, with results as declared."""
-        catches = tuple(cls for cls in self._told_apart(args) if self.catches(cls))
+        catches = self.told_apart(args)
         operands: list[Value] = []
         given = tuple(self.passed_on(a, operands, routine, node) for a in args)
         named = {name: self.passed_on(a, operands, routine, node) for name, a in kwargs.items()}
@@ -255,36 +259,43 @@ class ForeignCalls(Mixin):
             found = self.lift_static(declared_result)
         types: list[Any] = []
         lengths: list[list[Value]] = []
-        if catches:
-            self.result_leaf(INT, types, lengths, [])
         results = self.result_form(found, types, lengths, operands, routine.name, node)
-        made = site(
-            routine, types_of(operands), tuple(types), arguments=(given, named), results=results, catches=catches
-        )
         if not types:
             raise self.error(UsageError("DJ551", f"`{routine.name}` returns no number or array",
                                         cure="call it outside the program"), node)  # fmt: skip
-        outs = self.once(lambda: self.emit_foreign(made, operands, lengths, types))
-        if catches:
-            self._raise_told(outs[0], catches, routine.name)
+        outs = self.ask_of_python(routine, operands, lengths, types, catches, arguments=(given, named), results=results)
         return self.from_slots(results, outs)
 
-    def _told_apart(self, args: list[Any]) -> list[type]:
-        """What is told of exceptions, where a `try` is around: their classes, those of functions handed over too."""
-        if not self.handlers:
-            return []
-        own = (e for a in self.held_in(args) if hasattr(a, "exceptions") for e in a.exceptions())
-        return list(dict.fromkeys((*_TOLD, *own)))
+    def ask_of_python(
+        self, routine: Routine, operands: list[Value], like: list[list[Value]], types: list[Any],
+        catches: tuple[type, ...], *, kind: str = "foreign", **forms: Any,
+    ) -> list[Value]:  # fmt: skip
+        """What Python gives when it is called; where it has raised what a `try` catches, the handler runs."""
+        types, like = ([*types, INT], [*like, []]) if catches else (types, like)
+        made = site(routine, types_of(operands), tuple(types), catches=catches, **forms)
+        outs = self.once(lambda: self.emit_foreign(made, operands, like, types, kind))
+        if catches:
+            self._go_on_if_told(outs[-1], catches, routine.name)
+            outs = outs[:-1]
+        return outs
 
-    def held_in(self, args: Any) -> Iterator[Any]:
+    def told_apart(self, args: list[Any]) -> tuple[type, ...]:
+        """The exceptions that a `try` around catches, and that are told of a call that Python makes."""
+        if not self.handlers:
+            return ()
+        own = (e for a in self._held_in(args) if hasattr(a, "exceptions") for e in a.exceptions())
+        named = (e for handler in self.handlers for e in handler[1] if issubclass(e, Exception))
+        return tuple(cls for cls in dict.fromkeys((*_TOLD, *own, *named)) if self.catches(cls))
+
+    def _held_in(self, args: Any) -> Iterator[Any]:
         """The objects that are handed over as they are."""
         for a in args:
             if isinstance(a, Static):
                 yield a.obj
             elif isinstance(a, av.Tup):
-                yield from self.held_in(a.items)
+                yield from self._held_in(a.items)
 
-    def _raise_told(self, told: Value, catches: tuple[type, ...], name: str) -> None:
+    def _go_on_if_told(self, told: Value, catches: tuple[type, ...], name: str) -> None:
         """Go on where nothing was raised, else jump to the handler of what was."""
 
         def failed(k: int = 0) -> None:

@@ -11,23 +11,27 @@ from __future__ import annotations
 
 import builtins
 import logging
+import os
 import traceback
 import warnings
 from typing import Any
 
+import numpy as np
+
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.calls import is_of_values, is_pure
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Asked
-from diffjit.frontend.outside.foreign import types_of
+from diffjit.frontend.entry.places import Asked, Read
 from diffjit.frontend.outside.surroundings import (
     CLOCKS,
     OF_TEXTS,
+    READERS,
     is_answered,
     is_log,
     is_pure_library,
     is_quiet,
     is_surroundings,
+    may_write,
     root,
 )
 from diffjit.frontend.syntax.handlers import core
@@ -62,6 +66,8 @@ class OpaqueCalls(Mixin):
         self.refused_calls: dict[str, DiffjitError] = {}  # what to say where a result is needed as a number
         self.keeps_objects = False
         self.gave_numbers = False  # to a call that may remember them
+        self.files_read: list[str] = []  # by whom, before the program begins
+        self.files_changed: list[str] = []  # by whom, as far as nobody knows better
         self.took_numbers: list[tuple[av.Ref, Any]] = []  # in which loops, out of what knows nothing of the program
 
     # Which calls
@@ -84,6 +90,8 @@ class OpaqueCalls(Mixin):
             known = [self.as_python(a) for a in args]
             if all(isinstance(a, Static) for a in known):
                 return self.run_now(obj, known, kwargs)
+        if obj in READERS and (found := self.read_file(obj, args, kwargs)) is not None:
+            return found
         if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())
@@ -96,6 +104,33 @@ class OpaqueCalls(Mixin):
             kwargs = {"exc_info": self.current_exception() or NONE, **kwargs}
         nothing = is_log(obj) or obj is warnings.warn
         return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
+
+    def read_file(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """An array that NumPy reads from a file: it comes from outside, and is read for each run of the program.
+
+        None where it is something else, or where another thing than a name says which file.
+        """
+        given = (*args, *kwargs.values())
+        path = given[0].obj if given and isinstance(given[0], Static) else None
+        if not isinstance(path, (str, os.PathLike)) or not all(isinstance(a, Static) for a in given):
+            return None
+        read = Read(function, tuple(a.obj for a in args), {name: a.obj for name, a in kwargs.items()})
+        key = "file", function.__name__, repr((read.args, read.kwargs))
+        self.files_read.append(f"`np.{function.__name__}`")
+        self.refuse_changed_files()
+        there = Asked(os.path.isfile, (path,))
+        self.guards[*key, "is there"] = Guard(there, there())
+        self.portable = False
+        found = self.evaluated(read)
+        if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufc":
+            return None
+        return self.copy(self.lift_at(key, found, read, keep=read, hint="data"))
+
+    def refuse_changed_files(self) -> None:
+        """What a program reads before it begins, it must not have changed."""
+        if self.files_read and self.files_changed:
+            problem = f"{self.files_read[0]} reads a file, and {self.files_changed[0]} may have changed it"
+            raise self.unsupported("DJ131", problem, None, "read the file outside the program, and pass what it holds")
 
     def from_outside(self, function: Any, given: tuple[Any, ...]) -> bool:
         """Whether all that makes a date or a fraction comes from outside; many dates may be told of an argument."""
@@ -200,11 +235,6 @@ class OpaqueCalls(Mixin):
             return self.choose(args[k].is_none, *(lambda w=w: again(w, kwargs) for w in ways))
         held = [a for a in given if self.is_opaque(a)]
         told = told or next((self.told(a) for a in held), "") or _name(function)
-        if self.awaits_errors() and not is_quiet(function):
-            raise self.unsupported(
-                "DJ130", f"`{told}` may raise anything, and a `try` is around the call", node,
-                "test before the call, or write a function around both that Python calls: diffjit.foreign",
-            )  # fmt: skip
         self.refused_calls.setdefault(told, refused or self._no_number(told, node))
         operands: list[Value] = []
         loose = is_log(function) or function in (builtins.print, warnings.warn)
@@ -212,13 +242,16 @@ class OpaqueCalls(Mixin):
         named = {k: self.handed(a, operands, told, node, loose=loose) for k, a in kwargs.items()}
         self.portable = False
         types = [] if gives == "nothing" else [_TYPES[gives]]
-        made = site(
-            _routine(function, (spec, named), gives, told), types_of(operands), tuple(types),
-            arguments=(tuple(Slot(k) for k in range(len(operands))), {}), results=Slot(0) if types else (),
-        )  # fmt: skip
+        if may_write(function, [a.obj for a in args if isinstance(a, Static)]):
+            self.files_changed.append(f"`{told}`")
+        catches = self.told_apart([]) if self.awaits_errors() and not is_quiet(function) else ()
         changing = function is getattr and getattr(args[1], "obj", "") in _CHANGING
         pure = (pure or function in acts.PURE) and not changing and all(self.flagged(a, "pure_") for a in held)
-        outs = self.build.op("foreign" if pure and types else "opaque", operands, types, site=made).outputs
+        outs = self.ask_of_python(
+            _routine(function, (spec, named), gives, told), operands, [[] for _ in types], types, catches,
+            kind="foreign" if pure and types else "opaque",
+            arguments=(tuple(Slot(k) for k in range(len(operands))), {}), results=Slot(0) if types else (),
+        )  # fmt: skip
         clean = self.without_numbers(operands, held, loose=loose or is_quiet(function))
         if gives != "object":
             return outs[0] if outs else NONE
@@ -228,6 +261,7 @@ class OpaqueCalls(Mixin):
 
     def finish_body(self, body: Block) -> None:
         """What is decided once the whole program was interpreted."""
+        self.refuse_changed_files()
         self._begin_run(body)
         self.review_questions(body)
         self.refuse_other_names(body)
@@ -335,6 +369,8 @@ def forget_unread(ir: Function) -> None:
         for op in walk(f.body):
             if op.kind == "opaque" and op.outputs and op.outputs[0] not in read:
                 old = op.attrs["site"]
+                if old.catches:
+                    continue
                 act = old.routine.function
                 routine = _routine(act.function, act.arguments, "nothing", act.name)
                 op.attrs["site"] = site(routine, old.inputs, (), arguments=old.arguments, results=())

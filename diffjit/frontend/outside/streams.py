@@ -17,7 +17,6 @@ import numpy as np
 from diffjit import streams
 from diffjit.frontend.entry.lift import Capture, Guard
 from diffjit.frontend.entry.places import StreamOf, Twin
-from diffjit.frontend.outside.foreign import types_of
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_none
@@ -25,7 +24,7 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import FLOAT, INT, Array, Scalar, is_float
 from diffjit.primitives.random import CLASSES
 from diffjit.primitives.random.draws import Draw, Reordered, Seeded, routine
-from diffjit.primitives.routines import Routine, Slot, site
+from diffjit.primitives.routines import Routine, Slot
 
 _NUMBERS: dict[Any, Scalar] = {float: FLOAT, int: INT}  # of Python's, where one number is drawn
 
@@ -101,13 +100,11 @@ class Streams(Mixin):
     def reseed_stream(self, ref: av.Ref, seed: Any) -> Static:
         """A stream as if it had been made with this seed."""
         words = self.seeded_words(self.key_of_stream(ref), seed)
-        self.build.op("leave", [self.contents(ref).fields["state"], words])
+        self.leave(self.contents(ref).fields["state"], words)
         return Static(None)
 
     def seeded_words(self, key: streams.Key, seed: Any) -> Value:
         """What a new stream remembers."""
-        if self.handlers:
-            self.refuse_caught_draw("a seed")
         called = routine(Seeded, key)
         operands: list[Value] = []
         given = self.passed_on(seed, operands, called, None)
@@ -120,8 +117,6 @@ class Streams(Mixin):
     ) -> Any:
         """What a method of a stream gives, and what it does to the stream."""
         key = self.key_of_stream(ref)
-        if self.handlers and method.obj not in SAFE:
-            self.refuse_caught_draw(method.obj)
         called = routine(Draw, key, method.obj)
         state = self.contents(ref).fields["state"]
         operands = [state]
@@ -134,8 +129,10 @@ class Streams(Mixin):
             known = self.lengths_of(shape)
             ty = Array(np.dtype(self.dtype_of(gives)), self.known_dims(known), "C")
             lengths = [self.number(n) for n in known]
-        words, found = self.drawn(called, (Slot(0), given, by_name), operands, [_words(key), ty], lengths)
-        self.build.op("leave", [state, words])
+        words, found = self.drawn(
+            called, (Slot(0), given, by_name), operands, [_words(key), ty], lengths, raises=method.obj not in SAFE
+        )
+        self.leave(state, words)
         return found
 
     def stream_twin(self, ref: av.Ref) -> av.Ref:
@@ -150,28 +147,23 @@ class Streams(Mixin):
         state, n = self.contents(ref).fields["state"], self.number(count)
         ty = Array(np.dtype(np.int64), self.known_dims((count,)), "C")
         words, found = self.drawn(called, (Slot(0), (Slot(1),), {}), [state, n], [_words(key), ty], [n])
-        self.build.op("leave", [state, words])
+        self.leave(state, words)
         return found
 
+    def leave(self, state: Value, words: Value) -> None:
+        """Let a stream remember what a draw has left of it."""
+        self.once(lambda: self.build.op("leave", [state, words]))
+
     def drawn(
-        self, called: Routine, given: tuple[Any, ...], operands: list[Value], types: list[Any], lengths: list[Value]
-    ) -> list[Value]:
+        self, called: Routine, given: tuple[Any, ...], operands: list[Value], types: list[Any], lengths: list[Value],
+        *, raises: bool = True,
+    ) -> list[Value]:  # fmt: skip
         """The operation."""
         slots = [Slot(k) for k in range(len(types))]
-        made = site(
-            called, types_of(operands), tuple(types), arguments=(given, {}),
-            results=tuple(slots) if len(slots) > 1 else slots[0],
-        )  # fmt: skip
-        words = types[0]
-        counts = [[self.number(Static(words.dims[0]))], *([lengths] if len(types) > 1 else [])]
-        return self.emit_foreign(made, operands, counts, types)
-
-    def refuse_caught_draw(self, what: str) -> None:
-        """What NumPy raises there leaves the program."""
-        raise self.unsupported(
-            "DJ130", f"`{what}` of a stream of random numbers may raise, and a `try` is around the call", None,
-            "draw before the `try`, or put the `try` inside the function",
-        )  # fmt: skip
+        results = tuple(slots) if len(slots) > 1 else slots[0]
+        counts = [[self.number(Static(types[0].dims[0]))], *([lengths] if len(types) > 1 else [])]
+        catches = self.told_apart([]) if raises else ()
+        return self.ask_of_python(called, operands, counts, types, catches, arguments=(given, {}), results=results)
 
     def fixed(self, value: Any) -> Any:
         """A number or array through which no derivative flows."""

@@ -65,6 +65,26 @@ _LOGS = frozenset({
 })  # fmt: skip
 
 
+READERS = frozenset({np.loadtxt, np.genfromtxt, np.load, np.fromfile, np.fromregex})
+"""NumPy's functions that read a file, by its name as their first argument."""
+FILES = frozenset({*READERS, np.save, np.savetxt, np.savez, np.savez_compressed})
+"""NumPy's functions of files: nothing about them is known before the program runs."""
+_READING = frozenset({
+    "close", "getvalue", "load", "loads", "read", "read_bytes", "read_text", "reader", "readline", "readlines", "seek",
+})  # fmt: skip
+
+
+def may_write(obj: Any, args: list[Any]) -> bool:
+    """Whether a call may change a file, or open one that is written to; the arguments that are known."""
+    name = getattr(obj, "__name__", "")
+    if obj not in FILES and not is_surroundings(obj):
+        return False
+    if name == "open":
+        modes = args[1:] if isinstance(obj, types.BuiltinFunctionType) else args
+        return bool(set("".join(m for m in modes if isinstance(m, str))) & set("wax+"))
+    return name not in _READING and not is_quiet(obj)
+
+
 def root(obj: Any) -> str:
     """The package that a function, a method or an object of the surroundings comes from."""
     owner = getattr(obj, "__self__", None)
