@@ -134,7 +134,7 @@ class Nested(Mixin):
             return self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
 
         ir, inner, inputs = self.once(interpreted)
-        self.attempt(ir, refused, apart, plainly, self.loc(node))
+        self.attempt(ir, refused, plainly, self.loc(node))
         if inner is None:
             memory = Written(ir)
             own = [apart and isinstance(p.type, Array) and memory.holds(p) for p in ir.params]
@@ -195,7 +195,7 @@ class Nested(Mixin):
 
     # What a `try` around a call catches
 
-    def attempt(self, ir: Function, told: str, apart: bool, plainly: Callable[[], Any] | None, loc: Any) -> None:
+    def attempt(self, ir: Function, told: str, plainly: Callable[[], Any] | None, loc: Any) -> None:
         """What a program of its own raises leaves the whole program: no `try` around the call catches it.
 
         So it is called in the program first, where that is the same, and its results are left: what it raises jumps to
@@ -205,8 +205,8 @@ class Nested(Mixin):
         if caught is None:
             return
         memory = Written(ir)
-        if any(leaves_traces(op) for f in callees(ir) for op in walk(f.body)) or (
-            apart and any(isinstance(p.type, Array) and memory.holds(p) for p in ir.params)
+        if any(leaves_traces(op) for f in callees(ir) for op in walk(f.body)) or any(
+            isinstance(p.type, Array) and memory.holds(p) for p in ir.params
         ):
             plainly = None  # what it does would be done twice
         if plainly is None:
