@@ -13,7 +13,7 @@ from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Value, const_of
 
 
 class Constants(Mixin):
@@ -29,6 +29,8 @@ class Constants(Mixin):
         """What an argument is, once it is known before the program runs."""
         if isinstance(value, Static):
             return value.obj
+        if isinstance(value, Value) and const_of(value) is not None:
+            return const_of(value)
         if isinstance(value, av.Tup):
             return tuple(self.constant_of(function, item, node) for item in value.items)
         if isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC):
@@ -38,7 +40,7 @@ class Constants(Mixin):
         cure = "call it outside, or give it constants, ints, and numbers and lists of the module"
         error = self.error(TypeProblem("DJ307", message, cure=cure), node)
         if isinstance(value, Value):
-            sources = self.static_sources(value, of_floats=True)
+            sources = self.static_sources(value, of_floats=value.type.dtype.kind not in "iu")
             if sources:
                 raise NeedStatic(error, sources)
         raise error

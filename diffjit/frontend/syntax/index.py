@@ -28,7 +28,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym, is_float
 from diffjit.primitives.library import containers
 
 
@@ -254,7 +254,10 @@ class Indexing(Mixin):
             elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
                 found.append(("loop", whole(self.arg_loops[v])))
             elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
-                todo.extend(v.op.inputs)  # of arrays, the lengths
+                of_lengths = isinstance(v.type, Array)  # on which no float has influence
+                todo.extend(
+                    x for x in v.op.inputs if not (of_lengths and isinstance(x.type, Scalar) and is_float(x.type))
+                )
                 if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
                     chosen = True
                     todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)

@@ -12,6 +12,7 @@ import numpy as np
 from diffjit.primitives.library.axes import all_axes, as_float, by_lower_half, places
 from diffjit.primitives.library.spectral import svdvals
 from diffjit.primitives.registry import implements
+from diffjit.primitives.spectral import fixed, packed_svd
 
 QRResult = type(np.linalg.qr(np.eye(1)))
 
@@ -87,76 +88,85 @@ def matrix(a):
     return a
 
 
+# Least squares and pseudo-inverses. With numbers without a derivative that make columns of `a` orthonormal, the normal
+# equations of what becomes of it are as well conditioned as can be, and say all derivatives of any order: those of
+# bases of singular vectors, which come and go where singular values are equal, are not needed.
+
+
+def bases(a):
+    """Left and right singular vectors over their values, and these, as many as the rank says; all values."""
+    m, n = a.shape
+    both = packed_svd(fixed(a))
+    values = np.real(both[m])
+    first = np.max(values, initial=0.0)
+    if np.isnan(first):
+        raise np.linalg.LinAlgError("SVD did not converge")
+    rank = int(np.sum(values > max(m, n) * np.finfo(values.dtype).eps * first))
+    used = values[:rank]
+    return both[:m, :rank] / used, both[m + 1 :, :rank] / used, used, values
+
+
+def nearest(a, right, b):
+    """The x for which a x is nearest to b, for a matrix with independent columns: by a W, which is orthonormal here."""
+    columns = a @ right
+    back = adjoint(columns)
+    return right @ np.linalg.solve(back @ columns, back @ b)
+
+
+def shortest(a, left, b):
+    """The shortest x with a x = b, for a matrix with independent rows."""
+    rows = adjoint(a) @ left
+    return rows @ np.linalg.solve(adjoint(rows) @ rows, adjoint(left) @ b)
+
+
+def of_lower_rank(a, left, right, used, b):
+    """The pseudo-inverse times b among matrices of this rank, of independent columns C and rows R.
+
+    It is R' (C' a R')^-1 C' whichever these are (MacDuffee), and for all matrices near by.
+    """
+    columns, rows = a @ right, (adjoint(a) @ left) / used
+    back = adjoint(columns)
+    return rows @ np.linalg.solve(back @ (a @ rows), back @ b)
+
+
 def least_squares(a, b):
     """The x for which a x is nearest to b, for a matrix with independent columns."""
-    n = a.shape[1]
     kind = np.result_type(a.dtype, b.dtype)
-    a, right = a.astype(kind), np.reshape(b, (b.shape[0], -1)).astype(kind)
-    r, right, _ = reflected(a, right)
-    sizes = np.abs(np.diagonal(r))
-    if a.shape[0] < n or not np.min(sizes) > max(a.shape[0], n) * np.finfo(a.dtype).eps * np.max(sizes):
+    a, b = a.astype(kind), b.astype(kind)
+    _, right, used, _ = bases(a)
+    if used.shape[0] < a.shape[1]:
         raise np.linalg.LinAlgError("least squares of a matrix whose columns depend on each other: not differentiable")
-    return np.reshape(np.linalg.solve(np.triu(r[:n]), right[:n]), (n, *b.shape[1:]))
+    return nearest(a, right, b)
 
 
-def independent(a):
-    """The numbers of as many independent rows and columns as there are: those of the pivots of an elimination."""
+def inverse_times(a, b):
+    """The pseudo-inverse times b, which is its derivative's among matrices of the same rank; rank, singular values."""
     m, n = a.shape
-    rest, rows, columns = a.copy(), np.arange(m), np.arange(n)
-    rank, first = 0, 0.0
-    for k in range(min(m, n)):
-        sizes = np.abs(rest[k:, k:])
-        place = np.argmax(sizes)
-        i, j = k + place // (n - k), k + place % (n - k)
-        size = sizes[i - k, j - k]
-        if np.isnan(size):
-            raise np.linalg.LinAlgError("SVD did not converge")
-        if k == 0:
-            first = size
-        if size <= max(m, n) * np.finfo(a.dtype).eps * first:
-            break
-        row, column = rest[k].copy(), rest[i].copy()
-        rest[k], rest[i] = column, row
-        row, column = rest[:, k].copy(), rest[:, j].copy()
-        rest[:, k], rest[:, j] = column, row
-        rows[k], rows[i] = rows[i], rows[k]
-        columns[k], columns[j] = columns[j], columns[k]
-        rest[k + 1 :, k + 1 :] -= np.outer(rest[k + 1 :, k] / rest[k, k], rest[k, k + 1 :])
-        rank += 1
-    return rows[:rank], columns[:rank]
+    left, right, used, values = bases(a)
+    rank = used.shape[0]
+    if rank == n:
+        return nearest(a, right, b), rank, values
+    if rank == m:
+        return shortest(a, left, b), rank, values
+    return of_lower_rank(a, left, right, used, b), rank, values
 
 
 def pseudo_inverse(a):
-    """The pseudo-inverse of a matrix, and its rank; its derivative is that among matrices of the same rank.
-
-    With independent columns C and rows R, as many as the rank says, it is R' (C' a R')^-1 C' (MacDuffee): whichever
-    these are, and for all matrices near by of this rank.
-    """
-    rows, columns = independent(a)
-    m, n = a.shape
-    rank = rows.shape[0]
-    if rank == 0:
-        return np.zeros((n, m), a.dtype), rank
-    if rank < min(m, n):
-        c, r = adjoint(a)[columns], adjoint(a)[:, rows]
-        return r @ np.linalg.solve(c @ a @ r, c), rank
-    if m >= n:
-        return least_squares(a, np.eye(m, dtype=a.dtype)), rank
-    return np.transpose(least_squares(np.transpose(a), np.eye(n, dtype=a.dtype))), rank
+    """The pseudo-inverse of a matrix, its rank, and singular values without a derivative."""
+    return inverse_times(a, np.eye(a.shape[0], dtype=a.dtype))
 
 
 def uncut(a, cut):
     """The pseudo-inverse, of whose singular values a tolerance must cut none that count."""
-    inverse, rank = pseudo_inverse(a)
-    demand_rank(a, cut, rank)
+    inverse, rank, values = pseudo_inverse(a)
+    demand_rank(values, cut, rank)
     return inverse
 
 
-def demand_rank(a, cut, rank, least=0.0):
+def demand_rank(values, cut, rank, least=0.0):
     """Refuse a tolerance, of the largest singular value and above a least one, that makes another rank of a matrix."""
-    if cut is None or min(a.shape) == 0:
+    if cut is None or values.shape[0] == 0:
         return
-    values = svdvals(a)
     if np.sum(values > least + cut * values[0]) != rank:
         raise NotImplementedError(
             "a tolerance (rcond, rtol, cond) cuts singular values that are not 0 up to rounding: a derivative is that "
@@ -187,10 +197,10 @@ def lstsq(a, b, rcond=None):
     """The shortest x for which a x is nearest to b."""
     a, b = matrix(a), as_float(np.asarray(b))
     m, n = a.shape
-    inverse, rank = pseudo_inverse(a)
+    kind = np.result_type(a.dtype, b.dtype)
+    x, rank, values = inverse_times(a.astype(kind), b.astype(kind))
     if rcond is not None and rcond >= 0:  # -1 is the precision of floats
-        demand_rank(a, rcond, rank)
-    x = inverse @ b
+        demand_rank(values, rcond, rank)
     left = np.reshape(np.sum(np.abs(b - a @ x) ** 2, axis=0), (-1,))
     return x, left[: left.shape[0] if m > n and rank == n else 0].copy(), rank, svdvals(a)
 

@@ -100,7 +100,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         found, left, rank, values = np.linalg.lstsq(powers, y, rcond)
         cut = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
         return (found.T / scale).T, left, rank, values, cut
-    demand_rank(powers, rcond, deg + 1)
+    if rcond is not None:
+        demand_rank(np.linalg.svdvals(powers), rcond, deg + 1)
     found = least_squares(powers, y)
     fitted = (found.T / scale).T
     if not cov:

@@ -247,9 +247,9 @@ def above(a, atol, rtol, return_rank):
         raise NotImplementedError("scipy.linalg.pinv of a stack of matrices with options: loop over the stack")
     if (atol is not None and atol < 0.0) or (rtol is not None and rtol < 0.0):
         raise ValueError("atol and rtol values must be positive.")
-    inverse, rank = pseudo_inverse(a)
+    inverse, rank, values = pseudo_inverse(a)
     least = max(a.shape) * np.finfo(a.dtype).eps if rtol is None else rtol
-    demand_rank(a, least, rank, 0.0 if atol is None else atol)
+    demand_rank(values, least, rank, 0.0 if atol is None else atol)
     return (inverse, rank) if return_rank else inverse
 
 
