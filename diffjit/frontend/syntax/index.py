@@ -254,10 +254,8 @@ class Indexing(Mixin):
             elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
                 found.append(("loop", whole(self.arg_loops[v])))
             elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
-                of_lengths = isinstance(v.type, Array)  # on which no float has influence
-                todo.extend(
-                    x for x in v.op.inputs if not (of_lengths and isinstance(x.type, Scalar) and is_float(x.type))
-                )
+                lengths = isinstance(v.type, Array)  # which no float says
+                todo.extend(x for x in v.op.inputs if not (lengths and type(x.type) is Scalar and is_float(x.type)))
                 if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
                     chosen = True
                     todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)
