@@ -240,6 +240,8 @@ class Objects(Mixin):
                 self.class_lookup(owner.cls, name), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
+            if not hasattr(tuple, name):
+                raise self.no_attribute(owner.cls or tuple, name, node, cure="")
             return av.Method(owner, name)
         if isinstance(owner, av.Handle) and isinstance(owner.kind, type) and name != "__dict__":
             return self.handle_attribute(owner, name, node)

@@ -101,6 +101,8 @@ class Indexing(Mixin):
                 return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
                 return self.same_kind(held, self.dyn_get(owner, index, node), index)
+            if isinstance(held, av.DictC) and held.is_set:
+                raise self.type_problem("DJ314", "a set cannot be indexed", node, python=TypeError)
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])
