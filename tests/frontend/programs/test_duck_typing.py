@@ -93,3 +93,42 @@ def test_what_hangs_on_the_path_is_refused(backend):
 
     with pytest.raises(dj.DiffjitError, match="depends on the path taken"):
         dj.jit(last_or_start, backend=backend)(X, 2)
+
+
+GIVEN = {
+    "norm": np.linalg.norm, "norm of order 3": lambda x: np.linalg.norm(x, 3), "std": np.std,
+    "interp": lambda x: np.interp(x[0], [0.0, 1.0], x[:2]), "median": np.median,
+    "nanmax": np.nanmax, "nan_to_num": lambda x: np.nan_to_num(x[0]), "modf": lambda x: np.modf(x[0])[0],
+    "where": lambda x: np.where(x[0] > 0.1, x[0], 0.0), "select": lambda x: np.select([x[0] > 0.1], [x[0]], 0.0),
+    "in a function": lambda x: np.where(np.median(x) > 0.1, np.std(x), x[0]), "clip": lambda x: np.clip(x[0], 0.0, 1.0),
+    "choose": lambda x: np.choose(np.argmax(x) - 1, [x[0], x[1]]),
+    "piecewise": lambda x: np.piecewise(x[0], [x[0] > 0.1], [1.0, 2.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", GIVEN)
+def test_functions_give_numbers_or_arrays_as_numpys_do(name, backend):
+    made = GIVEN[name]
+
+    def told(x):
+        v = made(x)
+        return isinstance(v, np.ndarray), isinstance(v, float), isinstance(v, np.generic)
+
+    assert dj.jit(told, backend=backend)(X) == told(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_number_that_a_function_gives_has_no_other_name(backend):
+    def changed(x):
+        spread = np.std(x)
+        kept, held = spread, [np.linalg.norm(x)]
+        spread += 1.0
+        length = held[0]
+        length *= 2.0
+        return kept * x[0] + spread * x[1] + held[0] * x[2] + length
+
+    value, slope = dj.value_and_grad(changed, backend=backend)(X)
+    assert value == pytest.approx(changed(X), rel=1e-12)
+    steps = 1e-6 * np.eye(3)
+    np.testing.assert_allclose(slope, [(changed(X + h) - changed(X - h)) / 2e-6 for h in steps], rtol=1e-7, atol=1e-8)
