@@ -34,6 +34,7 @@ from diffjit.primitives.semantics import SCALAR_SEMANTICS, Semantics
 ELEMENTWISE: dict[str, Elementwise] = {}
 RULES: dict[str, Rule] = {}
 COMPOSITES: dict[Any, Callable[..., Any]] = {}  # NumPy's (or math's) function -> the same function in plain Python
+BOXING: set[Any] = set()  # plain versions that give an array without dimensions for numbers, as NumPy's function does
 STATELESS: set[type] = set()  # classes of SciPy whose objects are fixed: their methods are read as programs
 REAL: set[Any] = set()  # ufuncs of SciPy with a plain version for all real arguments, not only for ints in front
 PLANE: set[Any] = set()  # ufuncs of SciPy with a plain version for all numbers, complex ones too
@@ -217,13 +218,18 @@ def present(module: Any, *names: str) -> list[Any]:
     return [getattr(module, name) for name in names if hasattr(module, name)]
 
 
-def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a plain Python version of NumPy functions, inlined and differentiated where users call those."""
+def implements(*functions: Any, boxes: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a plain Python version of NumPy functions, inlined and differentiated where users call those.
+
+    `boxes`: what `np.where` chooses among numbers in it is an array without dimensions, as it is in users' programs.
+    """
 
     def register(plain: Callable[..., Any]) -> Callable[..., Any]:
         _count["declared"] += 1
         for function in functions:
             COMPOSITES[function] = plain
+        if boxes:
+            BOXING.add(plain)
         return plain
 
     return register

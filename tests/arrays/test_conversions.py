@@ -100,6 +100,13 @@ def interpolated_at_complex(x):
     return np.interp(x * 1j, X, x)
 
 
+def running_in_narrow(x):
+    k = np.rint(x).astype(np.uint8) + np.uint8(250)
+    signed, wide = k.astype(np.int8), k.astype(np.uint32) << 24
+    unsigned = np.cumsum(k, dtype=np.uint8), np.cumprod(k, dtype=np.uint8), np.sum(k, dtype=np.uint8)
+    return *unsigned, np.cumsum(wide, dtype=np.uint32), np.cumsum(signed, dtype=np.int8), np.cumsum(k), np.prod(k), x
+
+
 def outcome(f):
     try:
         return f(X.copy())
@@ -114,7 +121,7 @@ def outcome(f):
         copied_into_ints, copied_where, copied_unsafely, masked_into_narrow, placed_into_ints, numbers_are_converted,
         where_does_not_fit, stored_does_not_fit, added_does_not_fit, bounds_beyond_the_type, selected_in_single,
         logical_product, starts_of_extremes, infinite_start, joined_in_single, computed_in_double,
-        interpolated_at_complex,
+        interpolated_at_complex, running_in_narrow,
     ],
 )  # fmt: skip
 def test_numbers_are_converted_as_numpy_does(f, backend):

@@ -170,6 +170,7 @@ def einsum_with_ellipses(m, x):
     t = m[:, :, None] * x + np.arange(3.0)
     total = _weigh(np.einsum("...ij,...jk->...ik", t, m)) + _weigh(np.einsum("...i,i", t, x))
     total += _weigh(np.einsum("i...,i...->...", m, t)) + _weigh(np.einsum(m, [0, 1], x, [1], [0]))
+    total += _weigh(np.einsum("i,j->j", x * x, x)) + np.einsum("ij,k->", m, x) * np.einsum("ij,k,l->l", m, x, x)[1]
     return total + _weigh(np.einsum("...->...", x)) + np.einsum(m, [0, 0])
 
 

@@ -525,3 +525,20 @@ def test_what_where_gives_is_written_to(f, backend):
         assert value == pytest.approx(f(x), rel=1e-12)
         steps = 1e-6 * np.eye(3)
         np.testing.assert_allclose(slope, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)
+
+
+def turned_and_ordered(x):
+    s, z = np.sum(x), np.array(x[1])
+    turned = s.T * np.transpose(x[2]) + x[0].transpose(()) + np.transpose(z, ())
+    return turned, np.ascontiguousarray(s), np.asfortranarray(z), np.ascontiguousarray(2.0), x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_numbers_have_no_axes_to_turn(backend):
+    """`np.ascontiguousarray` and its kin give one dimension at least."""
+    x = np.array([1.0, -2.0, 3.5])
+    for found, known in zip(dj.jit(turned_and_ordered, backend=backend)(x), turned_and_ordered(x), strict=True):
+        assert np.shape(found) == np.shape(known)
+        np.testing.assert_allclose(found, known, rtol=1e-14)
+    slope = dj.grad(lambda x: turned_and_ordered(x)[0], backend=backend)(x)
+    np.testing.assert_allclose(slope, [x[2] + 1.0, x[2] + 1.0, x[2] + np.sum(x)], rtol=1e-14)

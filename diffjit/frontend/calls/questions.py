@@ -129,6 +129,15 @@ class Questions(Mixin):
             self.questions.append(Question(value, answer, self.build.loc, site))
         return answer(self.class_of(value))
 
+    def lacks(self, value: Any, name: str, exception: type[Exception]) -> bool:
+        """Whether the class of a number lacks an attribute, inside a `try` that catches what Python raises then.
+
+        Elsewhere Python's numbers have what NumPy's have: a program that asks them for more does not run in Python.
+        """
+        if self.in_library() or not self.catches(exception):
+            return False
+        return not self.ask(value, lambda cls: hasattr(cls, name))
+
     def review_questions(self, body: Block) -> None:
         """Refuse a program in which an answer depends on the path taken."""
         if not self.questions:

@@ -467,7 +467,9 @@ class NumpyCore(Mixin):
 
     @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
     def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
-        return self.in_order(self.np_asarray(a, dtype), kind)
+        """An array of one dimension or more in the order of memory that is asked for."""
+        made = self.np_asarray(a, dtype)
+        return self.in_order(made if made.type.ndim else self.np_reshape(made, Static(1)), kind)
 
     @core(np.require)
     def np_require(self, a: Any, dtype: Any = NONE, requirements: Any = NONE, **_: Any) -> Any:

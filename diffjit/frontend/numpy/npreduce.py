@@ -16,6 +16,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
 from diffjit.primitives import spectral
+from diffjit.primitives.registry import BOXING
 
 
 class NumpyReductions(Mixin):
@@ -160,7 +161,8 @@ class NumpyReductions(Mixin):
         if condition.type.dtype.kind != "b":
             condition = self.ew("not_equal", condition, Static(0))
         made = self.ew("where", condition, self._keep_static(x), self._keep_static(y), weak=False)
-        if isinstance(made, Value) and isinstance(made.type, Scalar):
+        boxes = not self.in_library() or self.frames[-1].fn.pyfunc in BOXING  # others return numbers in NumPy too
+        if isinstance(made, Value) and isinstance(made.type, Scalar) and boxes:
             site = ("where", self.call_path, self.place())
             if site in self.learned.boxed:
                 return self.array_from(made)

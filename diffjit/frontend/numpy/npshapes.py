@@ -190,9 +190,11 @@ class NumpyShapes(Mixin):
         return self.build.value("reshape", [a, self.number(size)], ty, view=False, **attrs)
 
     def transpose(self, a: Value, perm: tuple[int, ...]) -> Value:
-        """A view with permuted axes."""
+        """A view with permuted axes; a number has none."""
+        if not isinstance(a.type, Array):
+            return a
         if a.type.ndim < 2 or perm == tuple(range(a.type.ndim)):
-            return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim) if isinstance(a.type, Array) else a
+            return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim)
         dims = tuple(a.type.dims[p] for p in perm)
         return self.build.value("transpose", [a], Array(a.type.dtype, dims, permuted_layout(a.type, perm)), perm=perm)  # pyright: ignore[reportArgumentType]
 

@@ -215,6 +215,8 @@ class Objects(Mixin):
         if isinstance(owner, Value):
             if isinstance(owner.type, (Array, Scalar)):
                 self.long_list(owner, name)
+                if isinstance(owner.type, Scalar) and self.lacks(owner, name, AttributeError):
+                    raise self.no_attribute(self.class_of(owner), name, node, cure="")
                 return self.array_attribute(owner, name, node)
             return av.Method(owner, name)
         if isinstance(owner, Static):
@@ -225,7 +227,8 @@ class Objects(Mixin):
                 return self.records_attribute(owner.obj, name, node)
             if isinstance(owner.obj, np.ndarray):
                 return self.array_attribute(self.lift_constant(owner.obj), name, node)
-            if av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size"):
+            as_array = av.is_number(owner.obj) and name in ("T", "real", "imag", "shape", "ndim", "dtype", "size")
+            if as_array and not self.lacks(owner, name, AttributeError):
                 return self.array_attribute(owner, name, node)
             return self.static_attribute(owner.obj, name, node)
         if isinstance(owner, av.Tup):
@@ -237,6 +240,8 @@ class Objects(Mixin):
                 self.class_lookup(owner.cls, name), (types.FunctionType, property, av.Member)
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
+            if not hasattr(tuple, name):
+                raise self.no_attribute(owner.cls or tuple, name, node, cure="")
             return av.Method(owner, name)
         if isinstance(owner, av.Handle) and isinstance(owner.kind, type) and name != "__dict__":
             return self.handle_attribute(owner, name, node)

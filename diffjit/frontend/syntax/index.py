@@ -75,7 +75,7 @@ class Indexing(Mixin):
         if isinstance(owner, Value) and isinstance(owner.type, Array):
             return self.array_get(self.flatten(self.flat_of[owner]) if owner in self.flat_of else owner, index, node)
         if isinstance(owner, Value):
-            if isinstance(index, av.Tup) and not index.items:
+            if isinstance(index, av.Tup) and not index.items and not self.lacks(owner, "__getitem__", TypeError):
                 return self.own_number(owner)
             if not owner.type.weak and (self._only_axes(index) or self._is_bool(index)):  # as an array without axes
                 return self.array_get(self.array_from(owner), index, node)
@@ -101,6 +101,8 @@ class Indexing(Mixin):
                 return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
                 return self.same_kind(held, self.dyn_get(owner, index, node), index)
+            if isinstance(held, av.DictC) and held.is_set:
+                raise self.type_problem("DJ314", "a set cannot be indexed", node, python=TypeError)
             if isinstance(held, av.DictC):
                 return self.dict_item(owner, held, index, node)
             return self.call_method(owner, "__getitem__", [index])

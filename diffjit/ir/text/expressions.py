@@ -192,12 +192,7 @@ class SourcePrinter(Elementwise, OpPrinter):
             numbers = [syntax.number(k) for k in axes]
             keywords["axis"] = numbers[0] if len(numbers) == 1 else syntax.tuple_of(numbers)
         if op.kind in ("sum", "prod"):
-            natural = ty.dtype
-            if ty.dtype.kind in "bi":
-                natural = np.result_type(ty.dtype, np.int_)
-            elif ty.dtype.kind == "u":
-                natural = np.result_type(ty.dtype, np.uint)
-            keywords |= indextext.dtype_keyword(_dtype(op), natural)
+            keywords |= indextext.dtype_keyword(_dtype(op), _widened(ty.dtype))
         if keepdims:
             keywords["keepdims"] = ast.Constant(value=True)
         return self.returned(op, syntax.call(f"np.{op.kind}", args[0], **keywords))
@@ -233,9 +228,9 @@ class SourcePrinter(Elementwise, OpPrinter):
         """`np.cumsum(a)` of a vector, else with its axis."""
         ty = op.inputs[0].type
         assert isinstance(ty, Array)
-        keywords = {} if ty.ndim == 1 else {"axis": syntax.number(op.attrs["axis"])}
-        natural = np.result_type(ty.dtype, np.int_) if ty.dtype.kind in "bi" else ty.dtype
-        return syntax.call(f"np.{op.kind}", args[0], **keywords, **indextext.dtype_keyword(_dtype(op), natural))
+        keywords: dict[str, ast.expr] = {} if ty.ndim == 1 else {"axis": syntax.number(op.attrs["axis"])}
+        keywords |= indextext.dtype_keyword(_dtype(op), _widened(ty.dtype))
+        return syntax.call(f"np.{op.kind}", args[0], **keywords)
 
     op_cumprod = op_cumsum
 
@@ -469,6 +464,13 @@ def _has_company(constant: Op, user: Op) -> bool:
         if strong and _dtype_of(other) == ty.dtype:
             return True
     return False
+
+
+def _widened(dtype: np.dtype) -> np.dtype:
+    """The type that NumPy's sums and products of elements have: narrow integers become wide ones."""
+    if dtype.kind == "u":
+        return np.result_type(dtype, np.uint)
+    return np.result_type(dtype, np.int_) if dtype.kind in "bi" else dtype
 
 
 def _dtype(op: Op) -> np.dtype:

@@ -246,7 +246,7 @@ def extract(condition, arr):
     return np.take(np.ravel(arr), np.flatnonzero(condition))
 
 
-@implements(np.select)
+@implements(np.select, boxes=True)
 def select(condlist, choicelist, default=0):
     """For each element the choice of the first condition that holds."""
     if len(condlist) != len(choicelist):
