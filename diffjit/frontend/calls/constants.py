@@ -1,4 +1,5 @@
-"""Functions that are called while the program is specialised: filters' coefficients, windows.
+"""What is known while the program is specialised: functions that are called then (filters' coefficients, windows),
+and what would have to be fixed to make a number known.
 
 Numbers from outside (globals, closures), lengths and int arguments among what they are given become part of the
 specialisation, one restart each, also where they are computed with (`cutoff / (0.5 * rate)`).
@@ -10,14 +11,22 @@ from typing import Any
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value, const_of
+from diffjit.ir.types import Array, Scalar, is_float
+
+_TRACEABLE = frozenset({
+    "const", "add", "subtract", "multiply", "floor_divide", "remainder", "negative", "cast", "minimum", "maximum",
+    "absolute", "power", "dim", "trip", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "logical_not", "logical_and", "logical_or", "if",
+})  # fmt: skip
 
 
 class Constants(Mixin):
-    """Mixin of the interpreter: calls with constants."""
+    """Mixin of the interpreter: constants."""
 
     def call_constant(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """The result of a function of constants."""
@@ -44,3 +53,41 @@ class Constants(Mixin):
             if sources:
                 raise NeedStatic(error, sources)
         raise error
+
+    def can_be_static(self, value: Value) -> bool:
+        """Whether unrolling a loop or fixing an argument would make a number known."""
+        return bool(self.static_sources(value))
+
+    def static_sources(self, value: Value, *, of_floats: bool = False) -> list[Any]:
+        """What would have to be fixed to make a number known; empty when that is not possible."""
+        kinds = _TRACEABLE | {"divide"} if of_floats else _TRACEABLE
+        found: list[Any] = []
+        chosen = False  # by a branch: options are, and what counts turns of a loop stays a number of the run
+        todo = [value]
+        seen = set()
+        while todo:
+            v = todo.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self.param_paths and self.may_fix(v):
+                found.append(("param", self.param_paths[v]))
+            elif v in self.iv_loops:
+                loop = self.iv_loops[v]
+                found.append(("loop", whole(loop.site)))
+                todo.extend(() if loop.can_unroll else loop.bounds)
+            elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
+                found.append(("loop", whole(self.arg_loops[v])))
+            elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
+                lengths = isinstance(v.type, Array)  # which no float says
+                todo.extend(x for x in v.op.inputs if not (lengths and type(x.type) is Scalar and is_float(x.type)))
+                if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
+                    chosen = True
+                    todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)
+            else:
+                return []
+        return [] if chosen and any(kind == "loop" for kind, _ in found) else found
+
+    def unrollable(self, site: Any) -> bool:
+        """Whether a loop under interpretation can be unrolled."""
+        return any(record.site == site and record.can_unroll for record in self.loops)

@@ -28,7 +28,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym, is_float
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym
 from diffjit.primitives.library import containers
 
 
@@ -230,44 +230,6 @@ class Indexing(Mixin):
         if isinstance(value, Value) and isinstance(value.type, Scalar):
             return (value.type.dtype, value.type.weak)
         return None
-
-    def can_be_static(self, value: Value) -> bool:
-        """Whether unrolling a loop or fixing an argument would make a number known."""
-        return bool(self.static_sources(value))
-
-    def static_sources(self, value: Value, *, of_floats: bool = False) -> list[Any]:
-        """What would have to be fixed to make a number known; empty when that is not possible."""
-        kinds = _TRACEABLE | {"divide"} if of_floats else _TRACEABLE
-        found: list[Any] = []
-        chosen = False  # by a branch: options are, and what counts turns of a loop stays a number of the run
-        todo = [value]
-        seen = set()
-        while todo:
-            v = todo.pop()
-            if v in seen:
-                continue
-            seen.add(v)
-            if v in self.param_paths and self.may_fix(v):
-                found.append(("param", self.param_paths[v]))
-            elif v in self.iv_loops:
-                loop = self.iv_loops[v]
-                found.append(("loop", whole(loop.site)))
-                todo.extend(() if loop.can_unroll else loop.bounds)
-            elif v in self.arg_loops and self.unrollable(self.arg_loops[v]):
-                found.append(("loop", whole(self.arg_loops[v])))
-            elif v.op is not None and (v.op.kind in kinds or isinstance(v.type, Array)):
-                lengths = isinstance(v.type, Array)  # which no float says
-                todo.extend(x for x in v.op.inputs if not (lengths and type(x.type) is Scalar and is_float(x.type)))
-                if v.op.kind == "if" and not of_floats and isinstance(v.type, Scalar):
-                    chosen = True
-                    todo.extend(region.results[v.op.outputs.index(v)] for region in v.op.regions)
-            else:
-                return []
-        return [] if chosen and any(kind == "loop" for kind, _ in found) else found
-
-    def unrollable(self, site: Any) -> bool:
-        """Whether a loop under interpretation can be unrolled."""
-        return any(record.site == site and record.can_unroll for record in self.loops)
 
     def dict_item(self, owner: av.Ref, held: av.DictC, index: Any, node: Any) -> Any:
         """`dict[key]`."""
@@ -620,11 +582,6 @@ class Indexing(Mixin):
 
 
 _CHAIN = 16  # so many keys are looked at one after another
-_TRACEABLE = frozenset({
-    "const", "add", "subtract", "multiply", "floor_divide", "remainder", "negative", "cast", "minimum", "maximum",
-    "absolute", "power", "dim", "trip", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "logical_not", "logical_and", "logical_or", "if",
-})  # fmt: skip
 
 
 def _is_full(item: Any) -> bool:
