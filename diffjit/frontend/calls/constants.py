@@ -1,5 +1,6 @@
-"""What is known while the program is specialised: functions that are called then (filters' coefficients, windows),
-and what would have to be fixed to make a number known.
+"""What is known while the program is specialised, and what would have to be fixed to make a number known.
+
+Functions that are called then: filters' coefficients, windows.
 
 Numbers from outside (globals, closures), lengths and int arguments among what they are given become part of the
 specialisation, one restart each, also where they are computed with (`cutoff / (0.5 * rate)`).
