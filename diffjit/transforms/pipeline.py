@@ -31,6 +31,7 @@ from diffjit.transforms.optimise.tables import tabulate
 from diffjit.transforms.optimise.tidy import labelled, tidy
 from diffjit.transforms.optimise.updates import in_place
 from diffjit.transforms.reverse.reverse import Reversed, reverse
+from diffjit.transforms.squares import smooth_squares
 
 
 def _share_again(function: Function) -> None:
@@ -54,6 +55,7 @@ PASSES = (
     Pass("simplify", simplify, optional=False),
     Pass("cse", share_common, needs=("simplify",)),
     Pass("long-ints", long_integers, needs=("cse",), optional=False, phases=frozenset({Phase.PROGRAM})),
+    Pass("squares", smooth_squares, needs=("cse",), optional=False, phases=frozenset({Phase.PROGRAM})),
     Pass("masks", condition_sums, needs=("cse",), phases=frozenset({Phase.PROGRAM})),
     Pass("products", _share_again, needs=("cse",)),
     Pass("tidy", tidy, needs=("cse",), phases=DERIVED),

@@ -12,6 +12,7 @@ from diffjit.ir.types import Array
 from diffjit.ir.walk import clone_block, rename, walk
 from diffjit.transforms.longints import long_integers
 from diffjit.transforms.optimise.logarithms import reroute
+from diffjit.transforms.squares import smooth_squares
 
 
 def clone(function: Function) -> Function:
@@ -41,6 +42,7 @@ def own_copy(function: Function) -> Function:
     """
     f = copied_params(function, drawing=True)[0]
     long_integers(f)  # of a verb inside a program, which no other pass has seen
+    smooth_squares(f)
     reroute(f, analyses(f).memory)
     return f
 

@@ -1,0 +1,55 @@
+"""Squares of magnitudes: the square of a real number, and of both parts of a complex one.
+
+    abs(x) ** 2          x ** 2
+    np.abs(z) ** 2       real(z) * real(z) + imag(z) * imag(z)
+
+A magnitude has no derivative at 0, its square has all of them: by the rule for the magnitude, the second one would be 0
+there. Real squares keep their bits; those of complex numbers are rounded less often.
+"""
+
+from __future__ import annotations
+
+from diffjit.ir.nodes import Function, Op, Value, const_of
+from diffjit.ir.walk import blocks, walk
+from diffjit.transforms.optimise.changes import Changes
+
+
+def smooth_squares(function: Function) -> None:
+    """Square what has a magnitude instead of that, in place, where neither is written to."""
+    if not any(op.kind == "absolute" and op.inputs[0].type.dtype.kind in "fc" for op in walk(function.body)):
+        return
+    changes = Changes(function)
+    for block in blocks(function.body):
+        for place in reversed(range(len(block.ops))):
+            op = block.ops[place]
+            inside = _squared(op, changes)
+            if inside is None:
+                continue
+            if inside.type.dtype.kind != "c":
+                op.inputs = [inside if k == 0 or op.kind == "multiply" else v for k, v in enumerate(op.inputs)]
+                continue
+            ty = op.out.type
+            made = [Op(part, [inside], [Value(ty)]) for part in ("real", "imag")]
+            made += [Op("multiply", [part.out, part.out], [Value(ty)]) for part in made]
+            for new in made:
+                new.out.op, new.out.block, new.loc = new, block, op.loc
+            op.kind, op.inputs, op.attrs = "add", [new.out for new in made[2:]], {}
+            block.ops[place:place] = made
+
+
+def _squared(op: Op, changes: Changes) -> Value | None:
+    """What has the magnitude that an operation squares."""
+    if op.kind == "square" or (op.kind == "power" and const_of(op.inputs[1]) == 2):
+        factors = op.inputs[:1]
+    elif op.kind == "multiply":
+        factors = op.inputs
+    else:
+        return None
+    inner = [v.op for v in factors]
+    if any(one is None or one.kind != "absolute" for one in inner):
+        return None
+    inside = {one.inputs[0] for one in inner if one is not None}
+    if len(inside) > 1 or op.inputs[0].type.dtype.kind != "f" or op.out.type.dtype != op.inputs[0].type.dtype:
+        return None
+    changed = any(changes.after(v, one) for one in inner if one is not None for v in (*one.inputs, one.out))
+    return None if changed else inside.pop()

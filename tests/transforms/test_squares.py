@@ -1,0 +1,82 @@
+"""Squares of magnitudes have all derivatives where they are 0; what is written to stays what it was."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+X = np.array([0.0, 2.0, -0.5])
+TURN = np.exp(1j * np.arange(3.0))
+
+
+def real(x):
+    return np.sum(np.abs(x) ** 2 * np.array([1.0, 3.0, 5.0]))
+
+
+def squared(x):
+    return np.sum(np.square(np.abs(x)) * np.array([1.0, 3.0, 5.0]))
+
+
+def twice(x):
+    return np.sum(np.abs(x) * np.abs(x) * np.array([1.0, 3.0, 5.0]))
+
+
+def of_numbers(x):
+    total = 0.0
+    for k in range(3):
+        total += (2 * k + 1) * abs(x[k]) ** 2
+    return total
+
+
+def complex_numbers(x):
+    return np.sum(np.abs(x * TURN) ** 2 * np.array([1.0, 3.0, 5.0]))
+
+
+def one_complex_number(x):
+    return abs(x[0] * (0.6 + 0.8j)) ** 2 + 3.0 * np.abs(x[1]) ** 2.0 + 5.0 * x[2] ** 2
+
+
+WANTED = np.diag([2.0, 6.0, 10.0])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [real, squared, twice, of_numbers, complex_numbers, one_complex_number])
+def test_second_derivatives_at_zero(f, backend):
+    np.testing.assert_allclose(dj.jit(f, backend=backend)(X), f(X), rtol=1e-14)
+    np.testing.assert_allclose(dj.grad(f, backend=backend)(X), WANTED @ X, rtol=1e-13)
+    np.testing.assert_allclose(dj.hessian(f, backend=backend)(X), WANTED, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(dj.jacfwd(dj.grad(f), backend=backend)(X), WANTED, rtol=1e-13, atol=1e-13)
+
+
+def test_a_verb_inside():
+    slope = dj.grad(lambda t: dj.grad(lambda u: abs(u) ** 2 * t)(t - 1.0))  # 2 t (t - 1)
+    assert slope(1.0) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_is_written_to_meanwhile(backend):
+    def magnitudes(x):
+        y = np.abs(x)
+        y[0] = 5.0 * x[1]
+        return np.sum(y**2)
+
+    def operands(x):
+        x = x * 1.0
+        y = np.abs(x)
+        x[0] = 7.0
+        return np.sum(y**2) + x[0]
+
+    for f in (magnitudes, operands):
+        assert dj.jit(f, backend=backend)(X) == f(X)
+    np.testing.assert_array_equal(dj.grad(magnitudes, backend=backend)(X), [0.0, 104.0, -1.0])
+    np.testing.assert_array_equal(dj.grad(operands, backend=backend)(X), 2.0 * X)
+
+
+def test_other_products_of_magnitudes():
+    def f(x):
+        return np.sum(np.abs(x) * np.abs(x[::-1])) + np.sum(np.abs(x) ** 3) + np.sum(abs(x) ** -2.0)
+
+    x = np.array([1.5, 2.0, -0.5])
+    assert dj.jit(f)(x) == pytest.approx(f(x))
+    wanted = np.sign(x) * (2.0 * np.abs(x[::-1]) + 3.0 * x**2 - 2.0 * np.abs(x) ** -3.0)
+    np.testing.assert_allclose(dj.grad(f)(x), wanted)
