@@ -8,14 +8,14 @@ import pytest
 import diffjit as dj
 
 X = np.array([0.7, 1.3, 0.4])
-MADE = [
-    lambda: itertools.chain([1.0], [2.0]),
-    lambda: itertools.count(1),
-    lambda: itertools.cycle([1.0, 2.0]),
-    lambda: iter([1.0, 2.0]),
-    lambda: (float(k) for k in range(3)),
-    lambda: zip([1.0], strict=True),
-]
+MADE = {
+    "chain": lambda: itertools.chain([1.0], [2.0]),
+    "count": lambda: itertools.count(1),
+    "cycle": lambda: itertools.cycle([1.0, 2.0]),
+    "iter": lambda: iter([1.0, 2.0]),
+    "generator": lambda: (float(k) for k in range(3)),
+    "zip": lambda: zip([1.0], strict=True),
+}
 
 
 def beside(x, items):
@@ -32,7 +32,7 @@ def alone(x, items):
     return total
 
 
-@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 @pytest.mark.parametrize("program", [beside, alone])
 def test_arguments_are_refused(program, made):
     with pytest.raises(dj.UnsupportedSyntax, match="DJ115") as caught:
@@ -40,7 +40,7 @@ def test_arguments_are_refused(program, made):
     assert "list(...)" in str(caught.value)
 
 
-@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 def test_those_outside_are_refused(made):
     items = made()
     with pytest.raises(dj.UnsupportedSyntax, match="DJ115"):
