@@ -314,6 +314,11 @@ def _own_stream(obj: Any) -> Any:
     return None if stream is np.random.mtrand._rand else stream  # noqa: SLF001 - NumPy has no other name for it
 
 
+def _system(obj: Any) -> dict[str, Any]:
+    """The attributes of a linear system, which its class reads and sets as any object's."""
+    return dict(vars(obj))
+
+
 def _named(*names: str) -> Stored:
     """Parts that have the names of the object's attributes."""
     return Stored(lambda obj: {name: getattr(obj, name) for name in names})
@@ -382,6 +387,11 @@ _STORED = {
     "HermiteE": _SERIES,
     "Laguerre": _SERIES,
     "_CustomLinearOperator": Stored(_operator),
+    **{
+        f"{form}{time}": Stored(_system)
+        for form in ("TransferFunction", "ZerosPolesGain", "StateSpace")
+        for time in ("Continuous", "Discrete")
+    },
     "LinearConstraint": Stored(_linear_constraint),
     "NonlinearConstraint": Stored(_nonlinear_constraint),
     "MaskedArray": Stored(_masked, _make_masked, labelled=True),
