@@ -43,6 +43,7 @@ from diffjit.primitives.registry import (
     unread,
 )
 from diffjit.primitives.signatures import is_ctypes
+from diffjit.stored import stored
 
 
 def _called_through_cache(function: Any) -> Any:
@@ -94,6 +95,8 @@ class Calls(Mixin):
     ) -> Any:
         """Call a method of an object or class from outside."""
         owner = method.__self__
+        if stored(type(owner)) is not None:
+            return self.call(self.get_attribute(self.lift_object(owner), method.__name__, node), args, kwargs, node)
         fixed = isinstance(owner, tuple(STATELESS))
         if _module_of(type(owner)) == "scipy" and not fixed:
             raise self.no_rule(method, node)
@@ -118,8 +121,10 @@ class Calls(Mixin):
         learn(obj)
         if isinstance(obj, _FETCHERS):
             return self.call(self.fetcher(obj, node), args, kwargs, node)
-        if streams.is_stream(getattr(obj, "__self__", None)):
-            return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
+        owner = getattr(obj, "__self__", None)
+        if stored(type(owner)) is not None or streams.is_stream(owner):  # a method of C's: `splu(A).solve`
+            held = self.owner_of(obj) if streams.is_stream(owner) else self.lift_object(owner)
+            return self.call(self.get_attribute(held, obj.__name__, node), args, kwargs, node)
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))
