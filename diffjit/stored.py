@@ -314,6 +314,53 @@ def _own_stream(obj: Any) -> Any:
     return None if stream is np.random.mtrand._rand else stream  # noqa: SLF001 - NumPy has no other name for it
 
 
+def _attributes(obj: Any) -> dict[str, Any]:
+    """The attributes of an object of SciPy's whose class is followed as a user's is: its methods read and set them."""
+    slots = [name for cls in type(obj).__mro__ for name in vars(cls).get("__slots__", ())]
+    return {**{name: getattr(obj, name) for name in slots if hasattr(obj, name)}, **vars(obj)}
+
+
+def _matrix_operator(obj: Any) -> dict[str, Any]:
+    """The matrix of a map of vectors."""
+    return {"shape": tuple(map(int, obj.shape)), "A": obj.A}
+
+
+def _segments(obj: Any) -> dict[str, Any]:
+    """A solution of a differential equation, whose polynomials between steps count from a time in units of a step."""
+    parts = [_segment(piece) for piece in obj.interpolants]
+    count = max(c.shape[1] for c, _, _ in parts)
+    made = [np.pad(c, ((0, 0), (0, count - c.shape[1]))) for c, _, _ in parts]
+    held = {"times": np.asarray(obj.ts), "coefficients": np.stack(made), "side": obj.side}
+    return {**held, "starts": np.array([t for _, t, _ in parts]), "units": np.array([h for _, _, h in parts])}
+
+
+def _segment(piece: Any) -> tuple[Any, float, float]:
+    """The coefficients of each component, lowest power first, where they count from, and their unit."""
+    name = type(piece).__name__
+    if name == "LsodaDenseOutput":
+        return piece.yh, piece.t, piece.h
+    start, unit = piece.t_old, piece.t - piece.t_old
+    if name in ("RkDenseOutput", "RadauDenseOutput"):
+        scale = unit if name == "RkDenseOutput" else 1.0
+        return np.column_stack([piece.y_old, scale * piece.Q]), start, unit
+    one = np.polynomial.polynomial
+    if name == "BdfDenseOutput":
+        rows, product = [piece.D[0][:, None]], np.ones(1)
+        for k in range(piece.order):
+            factor = np.array([start - piece.t_shift[k], unit]) / piece.denom[k]
+            product = one.polymul(product, factor)
+            rows.append(np.outer(piece.D[k + 1], product))
+    elif name == "Dop853DenseOutput":
+        rows, product = [piece.y_old[:, None]], np.ones(1)
+        for k, values in enumerate(piece.F):
+            product = one.polymul(product, [0.0, 1.0] if k % 2 == 0 else [1.0, -1.0])
+            rows.append(np.outer(values, product))
+    else:  # one without a step
+        return np.asarray(piece.value)[:, None], start, 1.0
+    size = max(row.shape[1] for row in rows)
+    return sum(np.pad(row, ((0, 0), (0, size - row.shape[1]))) for row in rows), start, unit
+
+
 def _named(*names: str) -> Stored:
     """Parts that have the names of the object's attributes."""
     return Stored(lambda obj: {name: getattr(obj, name) for name in names})
@@ -382,6 +429,13 @@ _STORED = {
     "HermiteE": _SERIES,
     "Laguerre": _SERIES,
     "_CustomLinearOperator": Stored(_operator),
+    "MatrixLinearOperator": Stored(_matrix_operator),
+    "OdeSolution": Stored(_segments),
+    **{
+        f"{form}{time}": Stored(_attributes)
+        for form in ("TransferFunction", "ZerosPolesGain", "StateSpace")
+        for time in ("Continuous", "Discrete")
+    },
     "LinearConstraint": Stored(_linear_constraint),
     "NonlinearConstraint": Stored(_nonlinear_constraint),
     "MaskedArray": Stored(_masked, _make_masked, labelled=True),

@@ -913,6 +913,8 @@ for k in (np.array([-1, 0, 2, 5]), 2, 1.5):
     case(stats.poisson.pmf, k, 1.3, 1)
     case(stats.binom.logpmf, k, 4, 0.3)
     case(stats.bernoulli.logpmf, k, 0.3)
+for function in (stats.skewnorm.cdf, stats.skewnorm.sf, stats.skewnorm.logcdf, stats.skewnorm.logsf):
+    case(function, [0.1, -0.5, 0.9], 0.7, 0.1, 1.3)
 case(stats.norm.ppf, [0.1, 0.5, 0.99], 0.1, 1.3)
 for f in (stats.multivariate_normal.logpdf, stats.multivariate_normal.pdf):
     case(f, V[:3], M[:, 0], P)

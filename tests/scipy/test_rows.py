@@ -11,7 +11,7 @@ import pytest
 import diffjit as dj
 from diffjit.primitives.foreign import learn
 from diffjit.primitives.registry import COMPOSITES
-from tests.scipy import region_rows, sample_rows, sparse_rows, system_rows  # noqa: F401 - add their rows
+from tests.scipy import filter_rows, outside_rows, region_rows, sample_rows, sparse_rows, system_rows  # noqa: F401 - add their rows
 from tests.scipy.rows import ROWS
 
 MODULES = ("interpolate", "signal", "ndimage", "spatial", "sparse", "transforms")

@@ -43,6 +43,7 @@ from diffjit.primitives.registry import (
     unread,
 )
 from diffjit.primitives.signatures import is_ctypes
+from diffjit.stored import stored
 
 
 def _called_through_cache(function: Any) -> Any:
@@ -100,6 +101,13 @@ class Calls(Mixin):
         receiver = Static(owner) if isinstance(owner, type) or fixed else self.lift_object(owner)
         return self.call(self.lift_static(method.__func__), [receiver, *args], kwargs, node)
 
+    def method_of_owner(self, obj: Any, node: Any) -> Any:
+        """A method of C's of a stream or of an object of SciPy's (`splu(A).solve`); None of anything else."""
+        owner = getattr(obj, "__self__", None)
+        known = streams.is_stream(owner) or stored(type(owner)) is not None
+        held = self.owner_of(obj) if streams.is_stream(owner) else self.lift_object(owner) if known else None
+        return self.get_attribute(held, obj.__name__, node) if known else None
+
     def call_annotation(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`Stack[float](...)`, and what `typing.NewType` makes; None of other functions."""
         if isinstance(obj, typing.NewType):
@@ -118,8 +126,8 @@ class Calls(Mixin):
         learn(obj)
         if isinstance(obj, _FETCHERS):
             return self.call(self.fetcher(obj, node), args, kwargs, node)
-        if streams.is_stream(getattr(obj, "__self__", None)):
-            return self.call(self.get_attribute(self.owner_of(obj), obj.__name__, node), args, kwargs, node)
+        if (own := self.method_of_owner(obj, node)) is not None:
+            return self.call(own, args, kwargs, node)
         users = (tree.is_function(obj) or isinstance(obj, type)) and not self.has_handler(obj) and obj not in COMPOSITES
         if not users and any(self.sum_within(v) is not None for v in (*args, *kwargs.values())):
             return self.each_argument(args, kwargs, lambda a, k: self.call_static(obj, a, k, node))

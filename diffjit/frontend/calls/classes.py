@@ -22,6 +22,7 @@ from diffjit.frontend.values.values import UNBOUND, Static
 
 LOCAL = "__diffjit_local__"  # module of the stand-ins for such classes
 FIELDS = "__diffjit_fields__"
+HANDED = "__diffjit_handed__"  # those of the fields that only `__init__` takes: `InitVar`
 _OF_ANY_CLASS = frozenset(vars(type("Any", (), {})))
 
 
@@ -56,13 +57,16 @@ class Classes(Mixin):
             problem, cure = f"descriptor `{name}` of a class that is defined inside", "define the class at module level"
             raise self.unsupported("DJ113", problem, node, cure)
         if len(bases) < len(node.bases):
-            result: Any = Static(self.named_tuple_class(node.name, frame.annotated, given, node))
+            result: Any = Static(self.named_tuple_class(node.name, list(frame.annotated), given, node))
         elif any(issubclass(b, enum.Enum) for b in bases):
             order = assigned_in_order(node.body)
             result = Static(self.enum_class(node.name, bases, {n: given[n] for n in order if n in given}, node))
         else:
-            members = {n: av.Member(v) for n, v in given.items()}
-            result = Static(self.local_class(node, bases, {**members, FIELDS: tuple(frame.annotated)}))
+            members: dict[str, Any] = {n: av.Member(v) for n, v in given.items()}
+            said = {n: _outermost(annotation) for n, annotation in frame.annotated.items()}
+            members[FIELDS] = tuple(n for n, word in said.items() if word != "ClassVar")
+            members[HANDED] = tuple(n for n, word in said.items() if word == "InitVar")
+            result = Static(self.local_class(node, bases, members))
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator), [result], {}, decorator)
         self.bind(node.name, result, node)
@@ -162,3 +166,9 @@ class Classes(Mixin):
     @core(builtins.classmethod)
     def py_classmethod(self, function: Any) -> Any:
         return av.Descriptor("classmethod", function)
+
+
+def _outermost(annotation: gast.AST) -> str:
+    """The last name of what an annotation begins with: `InitVar` of `dataclasses.InitVar[float]`."""
+    root = annotation.value if isinstance(annotation, gast.Subscript) else annotation
+    return root.attr if isinstance(root, gast.Attribute) else getattr(root, "id", "")

@@ -6,7 +6,7 @@ import dataclasses
 import types
 from typing import Any
 
-from diffjit.frontend.calls.classes import FIELDS, LOCAL
+from diffjit.frontend.calls.classes import FIELDS, HANDED, LOCAL
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -46,7 +46,7 @@ class DataclassCalls(Mixin):
                 "DJ113", "a class from outside made a dataclass here", None, "decorate it where it is defined"
             )
         setattr(cls.obj, OPTIONS, {name: option.obj for name, option in options.items()})
-        cls.obj.__match_args__ = tuple(n for n, given in self.dataclass_fields(cls.obj).items() if given["init"])
+        cls.obj.__match_args__ = tuple(n for n, given in self._local_parameters(cls.obj).items() if given["init"])
         return cls
 
     @core(dataclasses.field)
@@ -57,6 +57,11 @@ class DataclassCalls(Mixin):
         """The fields of a dataclass, each with the arguments of `field`."""
         if not hasattr(cls, OPTIONS):
             return {f.name: _given(f) for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+        handed = {n for c in cls.__mro__ for n in vars(c).get(HANDED, ())}
+        return {n: given for n, given in self._local_parameters(cls).items() if n not in handed}
+
+    def _local_parameters(self, cls: type) -> dict[str, dict[str, Any]]:
+        """What the `__init__` of a dataclass that is defined inside takes."""
         return {n: self._local_field(cls, n) for c in reversed(cls.__mro__) for n in vars(c).get(FIELDS, ())}
 
     def _local_field(self, cls: type, name: str) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class DataclassCalls(Mixin):
     def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
         """What the generated __init__ of a dataclass does."""
         local = hasattr(cls, OPTIONS)
-        fields = self.dataclass_fields(cls) if local else _parameters(cls)
+        fields = self._local_parameters(cls) if local else _parameters(cls)
         lift = (lambda v: v) if local else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
         given = dict(zip([n for n in names if not fields[n].get("kw_only")], args, strict=False)) | kwargs
@@ -91,7 +96,7 @@ class DataclassCalls(Mixin):
         if unknown or missing or len(args) > len(names):
             problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
             raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
-        kept = fields if local else self.dataclass_fields(cls)
+        kept = self.dataclass_fields(cls)
         handed = [values.pop(n) for n in fields if n not in kept]
         held, own = self.contents(ref), {n: v for n, v in values.items() if self.descriptor(cls, n, "__set__") is None}
         self.once(lambda: self.write(ref, dataclasses.replace(held, fields={**held.fields, **own})))

@@ -127,6 +127,22 @@ class Introspection(Mixin):
             return Static(self.class_has(value.cls, "__call__"))
         return Static(isinstance(value, (av.Fn, av.Bound, av.Partial, av.Method)))
 
+    def same_array(self, left: Any, right: Any) -> Any:
+        """Whether two names are of one array; None where nobody knows."""
+        if not all(isinstance(v, Value) and isinstance(v.type, Array) for v in (left, right)):
+            return None
+        if left is right:
+            return Static(True)
+        for one, other in ((left, right), (right, left)):
+            if _is_new(one) and (_is_new(other) or other in self.param_paths):
+                return Static(False)  # every operation makes an array of its own, which no caller has
+            if one.op is not None and one.op.kind == "if" and one.type.ndim > 0:  # numbers are read where paths join
+                chosen = [region.results[one.op.outputs.index(one)] for region in one.op.regions]
+                there, otherwise = (self.same_array(v, other) for v in chosen)
+                if isinstance(there, Static) and isinstance(otherwise, Static):
+                    return self.choose(one.op.inputs[0], lambda: there, lambda: otherwise)  # noqa: B023 - called here
+        return None
+
     @core(builtins.getattr)
     def py_getattr(self, value: Any, name: Any, default: Any = None) -> Any:
         if default is None:
@@ -240,6 +256,11 @@ class Introspection(Mixin):
             return None
         found = self.class_lookup(held.cls, name.obj)
         return self.accessor(found.fget, held.cls) if isinstance(found, property) else None
+
+
+def _is_new(value: Value) -> bool:
+    """An array that an operation made."""
+    return value.op is not None and not value.op.row.meets
 
 
 def _can_read(read: Any, owner: Any) -> bool:

@@ -117,7 +117,7 @@ _NOT_FOLLOWED = (
 )  # fmt: skip
 _LIBRARIES = frozenset({
     "builtins", "numpy", "functools", "numba", "jax", "jaxlib", "scipy", "contextlib", "warnings", "_thread", "typing",
-    "types", "ctypes", "_ctypes", "uarray", "operator", "decimal",
+    "types", "ctypes", "_ctypes", "uarray", "operator", "decimal", "itertools",
 })  # fmt: skip
 
 

@@ -204,6 +204,10 @@ class Failures(Mixin):
         del kind, attrs
         array, *sizes = inputs[0], *map(self.folded, inputs[1:])
         old, new = self.product(self.lengths(array)), self.product(sizes)
+        for n in sizes:
+            if not isinstance(n, Static) and self.sign(n) != "+":
+                message = "a reshape to a length that is computed and turns out negative: write -1"
+                self.refuse_if(self.compare_kind("less", n, Static(0)), NotImplementedError, message)
         parts = ("cannot reshape array of size ", (old, ""), " into shape ", *self.shape_text(sizes))
         self.demand(self.same(old, new), ValueError, av.Format(parts))
 

@@ -107,9 +107,11 @@ class NumpyShapes(Mixin):
         if self.reads_columns(a, order.obj) and (a.type.ndim > 1 or len(lengths) > 1):
             flipped = self.np_reshape(self.transpose(a, tuple(range(a.type.ndim))[::-1]), av.Tup(tuple(lengths[::-1])))
             return self.transpose(flipped, tuple(range(len(lengths)))[::-1])
-        k = next((k for k, n in enumerate(lengths) if isinstance(n, Static) and n.obj == -1), None)
-        if k is not None:
-            lengths[k] = self._missing_length(a, lengths, k)
+        unknown = [k for k, n in enumerate(lengths) if isinstance(n, Static) and n.obj < 0]  # NumPy takes any for -1
+        if len(unknown) > 1:
+            self.raise_if(Static(True), ValueError, "can only specify one unknown dimension")
+        if unknown:
+            lengths[unknown[0]] = self._missing_length(a, lengths, unknown[0])
         dims = self.known_dims(tuple(lengths))
         if len(lengths) == a.type.ndim == 1 and dims == a.type.dims:
             return self.build.value("view", [a], a.type, spec=(":",))
@@ -142,6 +144,8 @@ class NumpyShapes(Mixin):
                 rest = n if isinstance(rest, Static) and rest.obj == 1 else self.ew("multiply", rest, n)
         if isinstance(rest, Static) and rest.obj == 1:
             return total
+        if not (self.rule_mode or self.in_library()):  # of nothing NumPy does not say how long an axis is
+            self.raise_if(self.compare_kind("equal", rest, Static(0)), ValueError, av.inexact("cannot reshape array"))
         return self.ew(
             "floor_divide",
             total,

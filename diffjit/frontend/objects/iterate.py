@@ -385,6 +385,9 @@ class Iteration(Mixin):
                 if len(numbers) <= UNROLL_LIMIT:
                     return [Static(i) for i in numbers]
         elif isinstance(iterable, Static):
+            if hasattr(type(iterable.obj), "__next__"):  # a program is built once, perhaps by several attempts
+                what = f"going through a `{type(iterable.obj).__name__}` from outside, which is used up by that"
+                raise self.unsupported("DJ115", what, None, "pass list(...) of it, or make it inside the function")
             try:
                 return [self.lift_static(x) for x in iterable.obj]
             except TypeError:

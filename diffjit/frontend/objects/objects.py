@@ -421,6 +421,8 @@ class Objects(Mixin):
                 return self.call(own, [owner, Static(name)], {}, node)
             if tree.is_function(asked):
                 return self.call(self.method_fn(asked, cls), [owner, Static(name)], {}, node)
+            if isinstance(asked, av.Member):
+                return self.call(self.member_attribute(owner, asked, cls, "__getattr__"), [Static(name)], {}, node)
             raise self.no_attribute(cls, name, node)
         if isinstance(found, av.Member):
             return self.member_attribute(owner, found, cls, name)

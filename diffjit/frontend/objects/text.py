@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import operator
 import re
@@ -13,6 +14,7 @@ import gast
 
 from diffjit.errors import DiffjitError, each_written
 from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
@@ -297,6 +299,16 @@ class Text(Mixin):
         if not sources or not all(sources):
             return error
         return NeedStatic(error, [source for found in sources for source in found])
+
+    @core(builtins.chr)
+    def py_chr(self, i: Any) -> Any:
+        """The letter of a number, as the format "c" writes it."""
+        if isinstance(i, Static):
+            return Static(self.evaluated(chr, i.obj))
+        if not isinstance(i, Value) or not self.is_int(i):
+            problem = f"chr() of {describe(i)}"
+            raise self.type_problem("DJ308", problem, python=TypeError)
+        return av.Format(((i, "c"),))
 
     def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """`"...".format(...)`."""

@@ -253,7 +253,21 @@ class Exceptions(Mixin):
                 raise self.unsupported("DJ124", "a bare `raise` outside `except`", node)
             self.throw(current, node)
             return
-        given = self.eval(node.exc)
+        called = isinstance(node.exc, gast.Call)
+        found = self.eval(node.exc.func if called else node.exc)
+
+        def given(value: Any) -> None:
+            if called:
+                with self.at(node.exc):
+                    value = self.called_as_written(value, node.exc)
+            self._raise(value, node)
+
+        if isinstance(found, av.Sum):  # classes that a branch chose have no object in common
+            self.each(found, given)
+        else:
+            given(found)
+
+    def _raise(self, given: Any, node: gast.AST) -> None:
         if isinstance(given, av.Opt):
             self.raise_if(given.is_none, TypeError, av.inexact("exceptions must derive from BaseException"))
             given = given.value

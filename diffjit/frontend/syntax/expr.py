@@ -146,7 +146,10 @@ class Expressions(Mixin):
         return self.choose(test, then, other)
 
     def eval_Call(self, node: gast.AST) -> Any:
-        function = self.eval(node.func)
+        return self.called_as_written(self.eval(node.func), node)
+
+    def called_as_written(self, function: Any, node: gast.AST) -> Any:
+        """A call of a function that was found already, with the arguments that a call has."""
         args = self._arguments(function, node)
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:

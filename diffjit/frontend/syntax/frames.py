@@ -23,7 +23,7 @@ class Frame:
     on_yield: Callable[[Any], None] | None = None
     comprehension: bool = False
     class_body: bool = False
-    annotated: list[str] = field(default_factory=list)  # of a class body: annotated names, a dataclass's fields
+    annotated: dict[str, Any] = field(default_factory=dict)  # of a class body: annotated names, a dataclass's fields
     forks: int = 0  # run-time branches and loops around the call
     form: Any = None  # what is known of the arguments while specialising
 

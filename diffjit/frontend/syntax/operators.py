@@ -448,9 +448,12 @@ class Operators(Mixin):
             return Static(False)
         if isinstance(left, Value | av.Tup) and left is right:
             return Static(True)  # of a tuple's names, one tuple: each evaluation makes its own
-        if isinstance(left, Value) and isinstance(left.type, Array) and _is_new(left) and _is_new(right):
-            return Static(False)  # every operation makes an array of its own
-        raise self.unsupported("DJ121", "`is` between two run-time values", None, "compare with == or test `is None`")
+        found = self.same_array(left, right)
+        if found is None:
+            raise self.unsupported(
+                "DJ121", "`is` between two run-time values", None, "compare with == or test `is None`"
+            )
+        return found
 
     def is_python_int(self, value: Any) -> bool:
         """Whether a value is an int of Python's own."""
@@ -582,11 +585,6 @@ class Operators(Mixin):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
             self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
         return self.truth(self.item(value), node)
-
-
-def _is_new(value: Value) -> bool:
-    """An array that an operation made."""
-    return value.op is not None and not value.op.row.meets
 
 
 def _is_double(value: Any) -> TypeGuard[Value]:

@@ -148,7 +148,7 @@ class Statements(Mixin):
 
     def exec_AnnAssign(self, node: gast.AST) -> None:
         if self.frames[-1].class_body and isinstance(node.target, gast.Name):
-            self.frames[-1].annotated.append(node.target.id)
+            self.frames[-1].annotated[node.target.id] = node.annotation
         if node.value is not None:
             self.assign_target(node.target, self.eval(node.value))
 

@@ -84,6 +84,34 @@ def norm_ppf(q, loc=0, scale=1):
     return sc.ndtri(np.asarray(q)[()]) * allowed(scale, np.greater(scale, 0)) + loc
 
 
+@implements(stats.skewnorm.cdf)
+def skewnorm_cdf(x, a, loc=0, scale=1):
+    """Skewed normal: the distribution function."""
+    z, a = np.asarray(standard(x, loc, scale)), np.asarray(a)
+    value = sc.ndtr(z) - 2.0 * sc.owens_t(z, a)
+    if np.any((value < 1e-6) & (a > 0)):  # the difference of two numbers that are nearly equal
+        raise NotImplementedError("scipy.stats.skewnorm.cdf far in the left tail: use quad of its density")
+    return np.where(np.isnan(z), np.nan, np.minimum(np.maximum(value, 0.0), 1.0))[()]
+
+
+@implements(stats.skewnorm.sf)
+def skewnorm_sf(x, a, loc=0, scale=1):
+    """Skewed normal: 1 - cdf."""
+    return skewnorm_cdf(-np.asarray(standard(x, loc, scale)), -np.asarray(a))
+
+
+@implements(stats.skewnorm.logcdf)
+def skewnorm_logcdf(x, a, loc=0, scale=1):
+    """Skewed normal: the logarithm of the distribution function."""
+    return np.log(skewnorm_cdf(x, a, loc, scale))
+
+
+@implements(stats.skewnorm.logsf)
+def skewnorm_logsf(x, a, loc=0, scale=1):
+    """Skewed normal: log(1 - cdf)."""
+    return np.log(skewnorm_sf(x, a, loc, scale))
+
+
 @implements(stats.t.logpdf)
 def t_logpdf(x, df, loc=0, scale=1):
     """Student: the logarithm of the density."""

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.integrate
 
 from diffjit.api.functions import stop_gradient
+from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.registry import implements
 from diffjit.rare import Stiff, left_out
 from diffjit.solvers.ode_solvers import at_time, event_times, replayed, slope_of
@@ -254,3 +255,45 @@ class Ode:
     def successful(self):
         """Whether all went well: a solution that fails raises."""
         return True
+
+
+@implements(scipy.integrate.OdeSolution)
+class Solution:
+    """What a solution that SciPy found outside of a program is at times: polynomials between its steps."""
+
+    stands_for = scipy.integrate.OdeSolution
+
+    def __init__(self, ts, interpolants, alt_segment=False):
+        raise NotImplementedError("OdeSolution(...) inside a program: make it outside, or use solve_ivp")
+
+    @property
+    def ts(self):
+        """The times between the steps."""
+        return self.times
+
+    @property
+    def t_min(self):
+        """The earliest time."""
+        return np.minimum(self.times[0], self.times[-1])
+
+    @property
+    def t_max(self):
+        """The latest time."""
+        return np.maximum(self.times[0], self.times[-1])
+
+    def __call__(self, t):
+        """Values, a column for each time."""
+        t = as_float(np.asarray(t))
+        if t.ndim > 1:
+            raise ValueError("`t` must be a float or a 1-D array.")
+        count, backwards = self.coefficients.shape[0], self.times[-1] < self.times[0]
+        order = self.times[::-1] if backwards else self.times
+        found = np.searchsorted(order, t, side=self.side) - 1
+        step = np.minimum(np.maximum(found, 0), count - 1)
+        step = np.where(backwards, count - 1 - step, step)
+        away = (t - self.starts[step]) / self.units[step]
+        held = self.coefficients[step]
+        value = held[..., -1]
+        for k in range(2, held.shape[-1] + 1):
+            value = value * away[..., None] + held[..., -k]
+        return np.transpose(value)

@@ -21,6 +21,7 @@ from diffjit.primitives.registry import implements
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.scipy.handed import SOLUTION, vector
 
+MATRIX = type(scipy.sparse.linalg.aslinearoperator(np.eye(1)))  # and that of maps by a matrix
 CUSTOM = type(scipy.sparse.linalg.LinearOperator((1, 1), matvec=abs, dtype=np.float64))  # SciPy's class of maps
 
 
@@ -36,6 +37,26 @@ class Operator:
         """Two."""
         return 2
 
+    def adjoint(self):
+        """The map whose matrix is transposed and conjugated."""
+        if self.back is None:
+            raise NotImplementedError("rmatvec is not defined")
+        return Operator((self.shape[1], self.shape[0]), self.back, self.of_vector)
+
+    def transpose(self):
+        """The map whose matrix is transposed."""
+        return Transposed(self.adjoint())
+
+    @property
+    def H(self):  # noqa: N802 - SciPy's name
+        """The adjoint."""
+        return self.adjoint()
+
+    @property
+    def T(self):  # noqa: N802 - SciPy's name
+        """The transpose."""
+        return self.transpose()
+
     def matvec(self, x):
         """What the map makes of a vector."""
         x = np.asarray(x)
@@ -49,11 +70,17 @@ class Operator:
             raise NotImplementedError("rmatvec is not defined")
         return np.ravel(self.back(np.ravel(np.asarray(x))))
 
+    def matmat(self, X):
+        """What the map makes of columns."""
+        return np.stack([self.matvec(X[:, k]) for k in range(X.shape[1])], axis=1)
+
     def dot(self, x):
-        """What the map makes of a vector, or of columns."""
+        """What the map makes of a vector, of columns, or of what another map makes."""
+        if isinstance(x, Operator):
+            return followed(self, x)
         x = np.asarray(x)
         if x.ndim == 2 and x.shape[1] != 1:
-            return np.stack([self.matvec(x[:, k]) for k in range(x.shape[1])], axis=1)
+            return self.matmat(x)
         return self.matvec(x)
 
     def __matmul__(self, x):
@@ -65,6 +92,41 @@ class Operator:
     def __call__(self, x):
         """The map itself."""
         return self.dot(x)
+
+
+def followed(last, first):
+    """One map after another."""
+    if first.shape[0] != last.shape[1]:
+        raise ValueError(f"cannot multiply {last} and {first}: shape mismatch")
+    shape = last.shape[0], first.shape[1]
+    return Operator(shape, lambda x: last.matvec(first.matvec(x)), lambda x: first.rmatvec(last.rmatvec(x)))
+
+
+class Transposed(Operator):
+    """A map of vectors, by the adjoint of the one that it is the transpose of."""
+
+    def __init__(self, adjoint):
+        there, back = adjoint.of_vector, adjoint.back
+        self.shape = adjoint.shape
+        self.of_vector = lambda x: np.conjugate(there(np.conjugate(x)))
+        self.back = lambda x: np.conjugate(back(np.conjugate(x)))
+
+
+@implements(MATRIX)
+class OfMatrix(Operator):
+    """A matrix `A` from outside as a map."""
+
+    def __init__(self, A):
+        self.shape, self.A = A.shape, A
+
+    def of_vector(self, x):
+        """What it makes of a vector."""
+        return self.A @ x
+
+    def back(self, x):
+        """What its adjoint makes of a vector."""
+        turned = self.A.T if is_sparse(self.A) else np.conjugate(np.transpose(self.A))
+        return turned @ x
 
 
 @implements(scipy.sparse.linalg.aslinearoperator)

@@ -6,10 +6,22 @@ from diffjit.primitives.library.signal import (
     filters,
     forms,
     peaks,
+    prototypes,
     rates,
     responses,
     smoothing,
     spectra,
 )
 
-__all__ = ["convolutions", "designs", "filters", "forms", "peaks", "rates", "responses", "smoothing", "spectra"]
+__all__ = [
+    "convolutions",
+    "designs",
+    "filters",
+    "forms",
+    "peaks",
+    "prototypes",
+    "rates",
+    "responses",
+    "smoothing",
+    "spectra",
+]

@@ -14,7 +14,7 @@ constant(
     *present(
         scipy.signal, "bessel", "butter", "buttord", "cheb1ord", "cheb2ord", "cheby1", "cheby2", "ellip", "ellipord",
         "firls", "firwin", "firwin2", "get_window", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak",
-        "kaiser_atten", "kaiser_beta", "kaiserord", "remez", "savgol_coeffs",
+        "kaiser_atten", "kaiser_beta", "kaiserord", "remez", "savgol_coeffs", "tf2sos", "zpk2sos",
     ),
     *present(
         scipy.signal.windows, "barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin",

@@ -145,6 +145,8 @@ def parts_of(system):
         return system.num, system.den
     if isinstance(system, scipy.signal.StateSpace):
         return system.A, system.B, system.C, system.D
+    if isinstance(system, scipy.signal.ZerosPolesGain):
+        return system.zeros, system.poles, system.gain
     if not isinstance(system, (tuple, list)):
         raise NotImplementedError("scipy.signal with this object: pass a tuple, as (num, den) or (A, B, C, D)")
     return system

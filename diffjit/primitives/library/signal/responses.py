@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.signal
 
 from diffjit.primitives.library.axes import as_float
-from diffjit.primitives.library.signal.forms import held, ramped, states
+from diffjit.primitives.library.signal.forms import held, parts_of, ramped, ss2tf, states
 from diffjit.primitives.registry import implements, present
 
 # In time --------------------------------------------------------------------------------------------------------------
@@ -111,12 +111,22 @@ def impulse(system, X0=None, T=None, N=None):
 # In steps of time -----------------------------------------------------------------------------------------------------
 
 
+def parts_in_steps(system):
+    """What a system in steps of time consists of, and its step."""
+    if isinstance(system, scipy.signal.lti):
+        raise AttributeError("this function is for discrete-time systems")  # noqa: TRY004 - as SciPy
+    if isinstance(system, scipy.signal.dlti):
+        return (*parts_of(system), system.dt)
+    if not isinstance(system, (tuple, list)):
+        raise NotImplementedError("scipy.signal with this object: pass a tuple, as (num, den, dt)")
+    return system
+
+
 def in_steps(system):
     """The matrices of states of a system in steps of time, and the step."""
-    if not isinstance(system, (tuple, list)):
-        raise NotImplementedError("scipy.signal with objects of systems: pass a tuple, as (num, den, dt)")
-    dt = system[len(system) - 1]
-    A, B, C, D = states(tuple(system[: len(system) - 1]))
+    parts = parts_in_steps(system)
+    dt = parts[len(parts) - 1]
+    A, B, C, D = states(tuple(parts[: len(parts) - 1]))
     return A, B, C, D, dt
 
 
@@ -133,15 +143,20 @@ def stepped(A, B, C, D, u, x0):
 @implements(scipy.signal.dlsim)
 def dlsim(system, u, t=None, x0=None):
     """What a system in steps of time answers to an input."""
-    if t is not None:
-        raise NotImplementedError("scipy.signal.dlsim(t=...): pass the input at the steps")
     A, B, C, D, dt = in_steps(system)
     u = as_float(np.atleast_1d(np.asarray(u)))
     if u.ndim == 1:
         u = u[:, None]
+    if t is None:
+        tout = np.linspace(0.0, (u.shape[0] - 1) * dt, u.shape[0])
+    else:
+        t = np.asarray(t)
+        if t[0] > 0:
+            raise NotImplementedError("scipy.signal.dlsim(t=...) of an input that begins later: begin at 0")
+        tout = np.linspace(0.0, t[-1], int(np.floor(t[-1] / dt)) + 1)
+        u = np.stack([np.interp(tout, t, u[:, k]) for k in range(u.shape[1])], axis=1)
     y, x = stepped(A, B, C, D, u, x0)
-    tout = np.linspace(0.0, (u.shape[0] - 1) * dt, u.shape[0])
-    return (tout, y, x) if len(system) == 5 else (tout, y)
+    return (tout, y, x) if len(parts_in_steps(system)) == 5 else (tout, y)
 
 
 def switched(system, x0, t, n, stroke):
@@ -174,11 +189,32 @@ def dimpulse(system, x0=None, t=None, n=None):
 # By frequency ---------------------------------------------------------------------------------------------------------
 
 
-def given(w, name):
-    """Frequencies that are given: SciPy chooses others by the poles."""
+def chosen(zeros, poles, count):
+    """The frequencies that SciPy chooses by zeros and poles: powers of ten, which do not move with them."""
+    if poles.shape[0] == 0:
+        poles = np.array([-1000.0 + 0j])
+    roots = np.concatenate((poles + 0j, zeros + 0j))
+    known = np.imag(roots) >= 0
+    known[poles.shape[0] :] &= np.abs(roots[poles.shape[0] :]) < 1e5
+    away = np.abs(np.real(roots) + (np.abs(roots) < 1e-10))
+    last = np.round(np.log10(np.max(np.where(known, 3 * away + 1.5 * np.imag(roots), -np.inf))) + 0.5)
+    first = np.round(np.log10(0.1 * np.min(np.where(known, away + 2 * np.imag(roots), np.inf))) - 0.5)
+    return np.logspace(int(first), int(last), count)  # ints: multiple roots, which have no derivative, need none
+
+
+def at_frequencies(w, count, zeros, poles):
+    """Frequencies that are given, or as many as SciPy chooses by the zeros and poles that two functions give."""
     if w is None or isinstance(w, int):
-        raise NotImplementedError(f"scipy.signal.{name} at frequencies that SciPy chooses: pass an array of them")
+        return chosen(zeros(), poles(), count if w is None else w)
     return np.atleast_1d(np.asarray(w))
+
+
+def roots_or_none(values):
+    """The roots of a polynomial, the first coefficient of which may be zero."""
+    start = 0
+    while start < values.shape[0] - 1 and values[start] == 0:
+        start += 1
+    return np.roots(values[start:])
 
 
 def polynomial(values, s):
@@ -194,8 +230,8 @@ def freqs(b, a, worN=200, plot=None):
     """What a filter answers by frequency."""
     if plot is not None:
         raise NotImplementedError("scipy.signal.freqs(plot=...)")
-    w = given(worN, "freqs")
     b, a = as_float(np.atleast_1d(np.asarray(b))), as_float(np.atleast_1d(np.asarray(a)))
+    w = at_frequencies(worN, 200, lambda: roots_or_none(b), lambda: roots_or_none(a))
     return w, polynomial(b, 1j * w) / polynomial(a, 1j * w)
 
 
@@ -211,7 +247,8 @@ def by_roots(at, roots):
 @implements(scipy.signal.freqs_zpk)
 def freqs_zpk(z, p, k, worN=200):
     """What a filter answers by frequency, by its zeros and poles."""
-    w = given(worN, "freqs_zpk")
+    z, p = np.atleast_1d(np.asarray(z)), np.atleast_1d(np.asarray(p))
+    w = at_frequencies(worN, 200, lambda: z, lambda: p)
     return w, np.ravel(np.asarray(k)) * by_roots(1j * w, z) / by_roots(1j * w, p)
 
 
@@ -245,14 +282,20 @@ def freqz_sos(sos, worN=512, whole=False, fs=2 * np.pi):
 @implements(scipy.signal.freqresp)
 def freqresp(system, w=None, n=10000):
     """What a system with one input and one output answers by frequency."""
-    w = given(w, "freqresp")
-    if isinstance(system, (tuple, list)) and len(system) == 2:
-        return freqs(np.ravel(np.asarray(system[0])), system[1], w)
-    if isinstance(system, (tuple, list)) and len(system) == 3:
-        return freqs_zpk(system[0], system[1], system[2], w)
-    A, B, C, D = states(system)
+    if isinstance(system, scipy.signal.dlti):
+        raise AttributeError("freqresp can only be used with continuous-time systems.")  # noqa: TRY004 - as SciPy
+    parts = parts_of(system)
+    if len(parts) == 2:
+        return freqs(np.ravel(np.asarray(parts[0])), parts[1], n if w is None else w)
+    if len(parts) == 3:
+        return freqs_zpk(parts[0], parts[1], parts[2], n if w is None else w)
+    A, B, C, D = states(parts)
     if D.shape != (1, 1):
         raise ValueError("freqresp() requires a SISO (single input, single output) system.")
+    if w is None or isinstance(w, int):
+        num, den = ss2tf(A, B, C, D)
+        w = chosen(roots_or_none(num[0]), np.roots(den), n if w is None else w)
+    w = np.atleast_1d(np.asarray(w))
     found = np.zeros(w.shape[0], np.complex128)
     for k in range(w.shape[0]):
         found[k] = (C @ np.linalg.solve(1j * w[k] * np.eye(A.shape[0]) - A, B + 0j))[0, 0] + D[0, 0]
@@ -265,6 +308,30 @@ def bode(system, w=None, n=100):
     w, found = freqresp(system, w, n)
     phase = np.unwrap(np.arctan2(np.imag(found), np.real(found)))
     return w, 20.0 * np.log10(np.abs(found)), phase * 180.0 / np.pi
+
+
+@implements(scipy.signal.dfreqresp)
+def dfreqresp(system, w=None, n=10000, whole=False):
+    """What a system in steps of time, with one input and one output, answers by frequency."""
+    parts = parts_in_steps(system)
+    if len(parts) == 4:
+        return freqz_zpk(parts[0], parts[1], parts[2], n if w is None else w, whole)
+    num, den = (parts[0], parts[1]) if len(parts) == 3 else ss2tf(*parts[:4])
+    num, den = as_float(np.ravel(np.asarray(num))), as_float(np.ravel(np.asarray(den)))
+    late = np.zeros(max(den.shape[0] - num.shape[0], 0))  # powers of the delay that the numerator begins with
+    early = np.zeros(max(num.shape[0] - den.shape[0], 0))
+    return scipy.signal.freqz(
+        np.concatenate((late, num)), np.concatenate((early, den)), worN=n if w is None else w, whole=whole
+    )
+
+
+@implements(scipy.signal.dbode)
+def dbode(system, w=None, n=100):
+    """What a system in steps of time answers by frequency, in decibels and degrees."""
+    parts = parts_in_steps(system)
+    w, found = dfreqresp(system, w, n)
+    phase = np.unwrap(np.arctan2(np.imag(found), np.real(found)))
+    return w / parts[len(parts) - 1], 20.0 * np.log10(np.abs(found)), np.rad2deg(phase)
 
 
 # Quotients ------------------------------------------------------------------------------------------------------------

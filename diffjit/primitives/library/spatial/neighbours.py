@@ -66,6 +66,36 @@ class KDTree:
             return np.reshape(lengths[:, 0], shape)[()], np.reshape(found[:, 0], shape)[()]
         return np.reshape(lengths, (*shape, ranks.shape[0])), np.reshape(found, (*shape, ranks.shape[0]))
 
+    def query_ball_point(self, x, r, p=2.0, eps=0, workers=1, return_sorted=None, return_length=False):
+        """The numbers of the points that are near enough, in their order: a list, or one for each of several points."""
+        if self.boxsize is not None or eps != 0:
+            raise NotImplementedError("KDTree.query_ball_point(eps=...) and boxsize: leave them out")
+        x = as_float(np.asarray(x))
+        if x.ndim > 2 or np.ndim(r) > 0:
+            raise NotImplementedError("KDTree.query_ball_point of grids of points, or with several radii: use a loop")
+        if x.ndim == 2:
+            return [self.query_ball_point(x[i], r, p, return_length=return_length) for i in range(x.shape[0])]
+        near = lengths_of(np.abs(self.data - x), p) <= r
+        if return_length:
+            return np.sum(near)
+        found = []
+        for j in range(self.data.shape[0]):
+            if near[j]:
+                found.append(j)  # noqa: PERF401 - a list that grows at run time
+        return found
+
+    def query_pairs(self, r, p=2.0, eps=0, output_type="set"):
+        """The pairs of points that are near each other."""
+        if self.boxsize is not None or eps != 0 or output_type != "set":
+            raise NotImplementedError("KDTree.query_pairs(eps=..., output_type=...) and boxsize: leave them out")
+        n, found = self.data.shape[0], set()
+        for i in range(n):
+            near = lengths_of(np.abs(self.data[i + 1 :] - self.data[i]), p) <= r
+            for j in range(near.shape[0]):
+                if near[j]:
+                    found.add((i, i + 1 + j))
+        return found
+
 
 def lengths_of(gaps, p):
     """Minkowski's lengths of differences without signs, along the last axis."""
