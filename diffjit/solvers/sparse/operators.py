@@ -125,8 +125,9 @@ class OfMatrix(Operator):
 
     def back(self, x):
         """What its adjoint makes of a vector."""
-        turned = self.A.T if is_sparse(self.A) else np.conjugate(np.transpose(self.A))
-        return turned @ x
+        if is_sparse(self.A):
+            return np.conjugate(self.A.T @ np.conjugate(x))
+        return np.conjugate(np.transpose(self.A)) @ x
 
 
 @implements(scipy.sparse.linalg.aslinearoperator)
