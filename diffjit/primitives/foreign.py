@@ -36,6 +36,9 @@ _LIBRARY = {
     "numpy.ma": "diffjit.primitives.library.subclasses.joined_masks",
     "pandas": "diffjit.primitives.library.labelled.tables",
     "xarray": "diffjit.primitives.library.labelled.dimensions",
+    "tqdm": "diffjit.primitives.opaque.progress.bars",
+    "tqdm.auto": "diffjit.primitives.opaque.progress.auto",
+    "tqdm.notebook": "diffjit.primitives.opaque.progress.notebook",
 }
 # NumPy's functions and classes that few programs use, or whose rules are written with verbs: they are read with the
 # first program that has one.
