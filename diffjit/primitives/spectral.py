@@ -41,11 +41,6 @@ def packed_svd(a: Any) -> Any:
     return np.concatenate([left, values[..., None, :], np.swapaxes(right, -1, -2).conj()], -2)
 
 
-def fixed(a: Any) -> Any:
-    """The same numbers, through which no derivative flows."""
-    return a.copy()
-
-
 def rates(gap: Any, size: Any) -> Any:
     """1 / gap off the diagonal, NaN where the gap is 0 up to rounding of numbers of this size, 0 on the diagonal."""
     n = gap.shape[-1]

@@ -284,11 +284,6 @@ class NumpyReductions(Mixin):
         ty = Array(a.type.dtype, (*a.type.dims[:-2], *rows, a.type.dims[-1]), "C")
         return self.build.value("eigh", [a], ty, upper=upper.obj)
 
-    @core(spectral.fixed)
-    def np_fixed(self, a: Any) -> Any:
-        """The same numbers without a derivative."""
-        return self.fixed(a)
-
     @core(spectral.packed_svd)
     def np_packed_svd(self, a: Any) -> Any:
         """Left singular vectors, singular values, right singular vectors."""

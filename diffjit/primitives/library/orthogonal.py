@@ -11,8 +11,9 @@ import numpy as np
 
 from diffjit.primitives.library.axes import all_axes, as_float, by_lower_half, places
 from diffjit.primitives.library.spectral import svdvals
+from diffjit.primitives.random.draws import fixed
 from diffjit.primitives.registry import implements
-from diffjit.primitives.spectral import fixed, packed_svd
+from diffjit.primitives.spectral import packed_svd
 
 QRResult = type(np.linalg.qr(np.eye(1)))
 
