@@ -20,6 +20,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, not_one
 from diffjit.primitives.library import containers
+from diffjit.primitives.library.subclasses import records
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
 
@@ -59,10 +60,26 @@ class NumpyCore(Mixin):
             raise self.no_records()
         raise self.type_problem("DJ308", f"a dtype must be known while specialising, not {describe(value)}")
 
+    def fields_of(self, dtype: Any) -> tuple[Any, Any] | None:
+        """The dtype of records that a program makes, and its fields: name, dtype, lengths; None of other dtypes."""
+        if isinstance(dtype, (av.Tup, av.Ref)):
+            found = np.dtype(self.constant_of(np.dtype, dtype, self.here))
+        elif isinstance(dtype, Static) and isinstance(dtype.obj, (np.dtype, str, list)):
+            found = np.dtype(dtype.obj)
+        else:
+            return None
+        if found.names is None:
+            return None
+        parts = [(name, *(found[name].subdtype or (found[name], ()))) for name in found.names]
+        if any(kind.kind not in "biufc" for _, kind, _ in parts):
+            raise self.no_records()
+        fields = tuple(av.Tup((Static(name), Static(kind), self.lift_static(own))) for name, kind, own in parts)
+        return Static(found), av.Tup(fields)
+
     def no_records(self) -> TypeProblem:
         """The error where an array of records would be made."""
         cure = 'keep an array for each field, as in `table = {"x": np.zeros(n), "y": np.zeros(n)}`'
-        return self.type_problem("DJ308", "an array of records (a dtype with fields) is made", cure=cure)
+        return self.type_problem("DJ308", "an array of records that are no plain numbers and arrays is made", cure=cure)
 
     def array(self, value: Any, what: str = "an array") -> Value:
         """An abstract value as an IR array or scalar; sequences become arrays."""
@@ -299,7 +316,9 @@ class NumpyCore(Mixin):
         return self.build.value(kind, [self.number(n) for n in lengths], ty, order=order)
 
     @kinds(empty=np.empty, zeros=np.zeros)
-    def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+    def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Any:
+        if (fields := self.fields_of(dtype)) is not None:
+            return self.call(Static(records.filled), [Static(getattr(np, kind)), shape, *fields], {})
         return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind=kind, order=order.obj or "C")
 
     @core(np.ndarray)
@@ -320,6 +339,8 @@ class NumpyCore(Mixin):
 
     @core(np.ones)
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
+        if (fields := self.fields_of(dtype)) is not None:
+            return self.call(Static(records.filled), [Static(np.ones), shape, *fields], {})
         return self.np_full(shape, Static(1), dtype if not is_none(dtype) else Static(float), order)
 
     @core(np.full)
@@ -424,6 +445,8 @@ class NumpyCore(Mixin):
         ndmin: Any = Static(0),
         **_: Any,
     ) -> Any:
+        if (fields := self.fields_of(dtype)) is not None:
+            return self.call(Static(records.listed), [object, *fields], {})
         if isinstance(copy, Static) and copy.obj and self.copies_itself(object):
             return self.np_array(self.as_array(object, dtype, copy=copy), dtype, Static(False), order, ndmin)
         object = self.as_array(object, dtype)  # noqa: A001 - NumPy's name
