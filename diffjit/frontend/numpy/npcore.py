@@ -70,7 +70,7 @@ class NumpyCore(Mixin):
             return None
         if found.names is None:
             return None
-        parts = [(name, *(found[name].subdtype or (found[name], ()))) for name in found.names]
+        parts = [(name, found[name].base, found[name].shape) for name in found.names]
         if any(kind.kind not in "biufc" for _, kind, _ in parts):
             raise self.no_records()
         fields = tuple(av.Tup((Static(name), Static(kind), self.lift_static(own))) for name, kind, own in parts)
