@@ -55,6 +55,12 @@ class DiffjitError(Exception):
         made.__cause__, made.__suppress_context__ = self.__cause__, True
         return made.with_traceback(self.__traceback__)
 
+    def __reduce__(self) -> Any:
+        """Across processes: as it is told, also where its class is one of diffjit's and one of Python's."""
+        cls = type(self)
+        own, python = (cls, None) if cls.__bases__[1:] != (self.python,) else cls.__bases__
+        return _made_again, (own, python, self.args, {**vars(self), "branch": None})
+
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.loc is not None:
@@ -69,6 +75,14 @@ class DiffjitError(Exception):
 @functools.cache
 def _both(own: type[DiffjitError], python: type[Exception]) -> type[DiffjitError]:
     return type(own.__name__, (own, python), {"__module__": own.__module__, "__doc__": own.__doc__})
+
+
+def _made_again(own: type[DiffjitError], python: type[Exception] | None, args: Any, state: dict[str, Any]) -> Any:
+    """An error that another process has raised."""
+    cls = own if python is None else _both(own, python)
+    made = cls.__new__(cls, *args)
+    made.__dict__.update(state)
+    return made
 
 
 class UnsupportedSyntax(DiffjitError):
