@@ -275,6 +275,34 @@ def test_pools_of_processes(module, method):
             same(list(pool.map(g, points)), [g(p) for p in points])
 
 
+def no_attribute(x):
+    return x.length
+
+
+def not_equal(x):
+    return x * dj.stop_gradient(x)
+
+
+@pytest.mark.parametrize(
+    ("act", "cls"),
+    [
+        (lambda: dj.jit(no_attribute)(1.0), AttributeError),
+        (lambda: dj.jit(lambda x: x @ np.ones((2, 2)))(np.ones(3)), ValueError),
+        (lambda: dj.check_grads(not_equal, (2.0,)), AssertionError),
+        (lambda: dj.jit(3), dj.UsageError),
+    ],
+)
+def test_errors_go_to_other_processes(act, cls):
+    """Also those whose class is diffjit's and Python's at once."""
+    with pytest.raises(dj.DiffjitError) as caught:
+        act()
+    made = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own
+    assert type(made) is type(caught.value)
+    assert isinstance(made, cls)
+    assert str(made) == str(caught.value)
+    assert (made.code, made.cure) == (caught.value.code, caught.value.cure)
+
+
 def test_joblib(module):
     joblib = pytest.importorskip("joblib")
     points = [X, 2.0 * X]

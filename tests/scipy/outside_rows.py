@@ -14,6 +14,7 @@ X = np.array([0.7, 1.3, 0.4, 2.1])
 
 
 def solved(method, span=(0.0, 4.0)):
+    """A `scipy.integrate.OdeSolution`, which is made outside of programs."""
     return solve_ivp(lambda t, y: [y[1], -y[0]], span, [1.0, 0.2], method=method, dense_output=True).sol
 
 

@@ -290,7 +290,10 @@ def test_assignments_are_constant():
 
 def test_every_function_is_tested():
     tests = Path(__file__).parent.parent
-    files = [*tests.glob("solvers/test_scipy_*.py"), tests / "scipy" / "test_theory.py"]
+    files = [
+        *tests.glob("solvers/test_scipy_*.py"),
+        *(tests / "scipy" / f"{n}.py" for n in ("test_theory", "outside_rows")),
+    ]
     text = "".join(path.read_text() for path in files)
     folders = tuple(f"diffjit.solvers.{name}." for name in ("scipy", "boundary", "constrained", "minima"))
     bound = [f for f, plain in COMPOSITES.items() if plain.__module__.startswith(folders)]

@@ -19,6 +19,8 @@ from diffjit.dataclass import dataclass
 from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
+from diffjit.frontend.entry.source import text_of
+from diffjit.frontend.entry.texts import CARRIED
 from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
 
@@ -86,9 +88,13 @@ class Derived:
         if _stands_in_its_module(self):
             return vars(self)["__qualname__"]
         made = NO_OPTIONS - {"function"}
-        return _made_again, (type(self),), {k: v for k, v in vars(self).items() if k not in made}
+        state = {k: v for k, v in vars(self).items() if k not in made}
+        return _made_again, (type(self),), {**state, "text": text_of(self.function)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        text = state.pop("text", "")
+        if text:
+            CARRIED[text] = None
         Derived.__init__(self, state["function"], state["backend"])
         vars(self).update(state)
 

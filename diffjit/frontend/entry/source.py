@@ -64,6 +64,16 @@ def _found(function: Any, code: types.CodeType) -> tuple[Proven | None, str]:
     return None, ""
 
 
+def text_of(function: Any) -> str:
+    """The text that a function is from, if no module has it by its name; nothing where that is not to be had."""
+    if not isinstance(function, types.FunctionType) or "<" not in function.__qualname__:
+        return ""
+    try:
+        return "".join(linecache.getlines(source_of(function, function.__code__).file))
+    except UnsupportedSyntax:  # as it will be told where the function is used
+        return ""
+
+
 def place_of(code: types.CodeType) -> tuple[str, int]:
     """The file and line where a function stands, as its source was read."""
     source = _cache.get((code, code.co_filename, code.co_linetable))

@@ -24,10 +24,16 @@ _COMMAND = re.compile(r"-[A-Za-z]*?c(.*)", re.DOTALL)  # an option of Python tha
 _STATEMENT = re.compile(r"(?!(elif|else|except|finally|case)\b)[\w@]")  # a line with which a statement begins
 
 
+CARRIED: dict[str, None] = {}
+"""Texts that came from other processes, with functions that no module has by their names."""
+
+
 def texts_of(function: Any, code: types.CodeType) -> Iterator[str]:
     """Texts that the code of a function may be from, the likeliest first."""
     words, seen = _words(code), set[str]()
-    for text in itertools.chain(_registered(code), _argument(), _redirected(code), _typed(), _held(function)):
+    for text in itertools.chain(
+        _registered(code), list(CARRIED), _argument(), _redirected(code), _typed(), _held(function)
+    ):
         if text not in seen and all(word in text for word in words):
             seen.add(text)
             yield text
