@@ -136,5 +136,16 @@ seeded = _Inline("seeded_stream", "seeded")
 """seeded(cls, bits, seed): a new stream."""
 reseed = _Inline("reseed_stream", "reseed")
 """reseed(stream, seed): the stream as if it were new."""
-fixed = _Inline("fixed", "fixed")
-"""fixed(x): x, without its derivatives."""
+
+
+def fixed(x: Any) -> Any:
+    """The same, without its derivatives."""
+    return x
+
+
+def _fixed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    del kwargs, node
+    return interpreter.fixed(*args)
+
+
+fixed.__diffjit_inline__ = _fixed_inside  # type: ignore[attr-defined]
