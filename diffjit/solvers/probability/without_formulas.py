@@ -114,6 +114,11 @@ def in_parts(family, integrand, shapes, low, high, below, mass):
     return left + middle + quad(integrand, inner[1], high)[0]
 
 
+def of_density(p):
+    """What a density adds to the entropy; its slope is infinite at 0, where far tails end."""
+    return np.where(p > 1e-290, special.entr(p), 0.0)[()]
+
+
 @implements(stats.rv_continuous.entropy, stats.rv_discrete.entropy)
 def entropy(self, *args, **kwds):
     """The entropy."""
@@ -126,7 +131,7 @@ def entropy(self, *args, **kwds):
         start = middle_count(self, shapes, low, high)
         unit = over_counts(lambda k: special.entr(self.pmf(k, *shapes)), low, high, start)
     else:
-        unit = in_parts(self, lambda z: special.entr(self.pdf(z, *shapes)), shapes, low, high, 0.0, 1.0)
+        unit = in_parts(self, lambda z: of_density(self.pdf(z, *shapes)), shapes, low, high, 0.0, 1.0)
     return families.within(families.valid(self, shapes, scale), unit + np.log(scale), np.nan)
 
 
