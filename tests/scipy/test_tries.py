@@ -1,6 +1,7 @@
 """SciPy's solvers, and derivatives, inside a `try` that catches what they raise: as plain Python, on both ways."""
 
 import contextlib
+import math
 
 import numpy as np
 import pytest
@@ -262,3 +263,35 @@ def test_another_class_of_exception():
     assert dj.jit(f)(0.5) == 1.0
     with pytest.raises(dj.DiffjitError, match="Odd"):
         dj.jit(f)(2.0)
+
+
+def an_index_too_far(a):
+    table = np.array([1.0, 2.0, 4.0])
+    try:
+        return scipy.optimize.brentq(lambda t: table[int(10.0 * a)] * t - a, 0.0, 1.0)
+    except IndexError:
+        return 3.0 * a
+
+
+def a_divisor_of_zero(a):
+    try:
+        return scipy.optimize.minimize(lambda q: (q[0] - a) ** 2 + 1.0 / math.floor(a), [0.0]).x[0]
+    except ZeroDivisionError:
+        return 5.0 * a
+
+
+def outside_a_domain(a):
+    try:
+        return scipy.optimize.fsolve(lambda q: [math.log(q[0] - a) + 1.0], [2.0])[0]
+    except ValueError:
+        return a**2
+
+
+@pytest.mark.parametrize(
+    ("f", "at"), [(an_index_too_far, (0.15, 0.7)), (a_divisor_of_zero, (1.2, 0.7)), (outside_a_domain, (0.3, 4.0))]
+)
+def test_faults_of_the_users_own_function(f, at):
+    """The library's own indices are not looked at, those of what it is given are."""
+    for a in at:
+        assert dj.jit(f)(a) == pytest.approx(f(a), rel=1e-6)
+        assert dj.grad(f)(a) == pytest.approx(slope(f, a, 1e-4), rel=1e-4)

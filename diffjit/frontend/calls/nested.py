@@ -222,7 +222,7 @@ class Nested(Mixin):
             found = op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None
             if op.row.linked and op.attrs["site"].through_python:
                 found = self.handlers[-1][1][0]  # it may raise anything
-            if found is not None and self.catches(found):
+            if found is not None and self.handler_for(found) is not None:
                 yield found
 
     def refuse_caught(self, body: Block, function: str, loc: Any) -> None:

@@ -285,7 +285,7 @@ class ForeignCalls(Mixin):
             return ()
         own = (e for a in self._held_in(args) if hasattr(a, "exceptions") for e in a.exceptions())
         named = (e for handler in self.handlers for e in handler[1] if issubclass(e, Exception))
-        return tuple(cls for cls in dict.fromkeys((*_TOLD, *own, *named)) if self.catches(cls))
+        return tuple(cls for cls in dict.fromkeys((*_TOLD, *own, *named)) if self.handler_for(cls) is not None)
 
     def _held_in(self, args: Any) -> Iterator[Any]:
         """The objects that are handed over as they are."""

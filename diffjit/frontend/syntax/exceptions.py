@@ -76,6 +76,10 @@ _CERTAIN = frozenset(
 )
 
 
+# What arithmetic and indices raise.
+_OWN_FAULTS = frozenset({IndexError, ZeroDivisionError, OverflowError, FloatingPointError})
+
+
 class Exceptions(Mixin):
     """Mixin of the interpreter: exceptions."""
 
@@ -565,8 +569,11 @@ class Exceptions(Mixin):
         return next((h for h in reversed(self.handlers) if issubclass(exception, h[1])), None)
 
     def catches(self, exception: type) -> bool:
-        """Whether an exception of this class would be caught here."""
-        return self.handler_for(exception) is not None
+        """Whether an exception of this class, which is not raised in so many words, would be caught here.
+
+        The library's solvers have their own indices and divisors right: nobody looks for faults in these.
+        """
+        return self.handler_for(exception) is not None and not (exception in _OWN_FAULTS and self.in_solvers())
 
     def raised_unless(self, returned: Value) -> bool:
         """Whether a function has certainly raised what is caught around it where it has not returned."""

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LIBRARY = str(Path(diffjit.primitives.__file__).parent.parent)
+_SOLVERS = str(Path(_LIBRARY) / "solvers")
 _STANDARD = sysconfig.get_paths()["stdlib"]
 MAX_INLINE_DEPTH = 60
 MAX_STATIC_RECURSION = 8  # with run-time branches on the way
@@ -180,6 +181,10 @@ class Interpreter(
     def in_library(self) -> bool:
         """Whether diffjit's own Python source is being interpreted."""
         return not self.rule_mode and bool(self.frames) and self.frames[-1].fn.file.startswith(_LIBRARY)
+
+    def in_solvers(self) -> bool:
+        """Whether that source is a solver's, and not of what is written in place of a function of the library's."""
+        return self.in_library() and self.frames[-1].fn.file.startswith(_SOLVERS)
 
     def error(self, error: DiffjitError, node: gast.AST | None = None) -> DiffjitError:
         """The same error with the current place filled in."""

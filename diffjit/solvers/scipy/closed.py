@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.api.engine.derived import Jitted
-from diffjit.api.engine.inline import abstract_function, elsewhere, nest, plain
+from diffjit.api.engine.inline import Inside, abstract_function, elsewhere, nest, plain
 from diffjit.api.engine.programs import flatten_call
 from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.values import values as av
@@ -122,6 +122,21 @@ def closed(f: Any, points: Any, args: Any, takes: tuple[str, ...]) -> Any:
     raise TypeError("only programs call this")
 
 
+def strict(f, *args):  # type: ignore[no-untyped-def]
+    """A function as Python runs it, where its numbers raise."""
+    try:
+        return f(*args)
+    except (ArithmeticError, ValueError):  # noqa: TRY203 - inside, they are tested for
+        raise
+
+
+def _looked_at(interpreter: Any, function: Any) -> Any:
+    """The function; where a `try` around catches what Python's own numbers raise (1 / 0), one that raises it."""
+    if all(interpreter.handler_for(e) is None for e in (ZeroDivisionError, OverflowError, ValueError)):
+        return function
+    return Inside(av.Partial(interpreter.fn_of(strict), (abstract_function(interpreter, function),), {}))
+
+
 def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
     del kwargs
     points = interpreter.sequence_items(args[1], node)
@@ -129,7 +144,8 @@ def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
     function = plain(interpreter, args[0])
     takes = tuple(mode.obj for mode in interpreter.sequence_items(args[3], node))
     inner = nest(
-        interpreter, function, [*points, *more], {}, node, refusal="a function in the hands of SciPy", demand=takes,
+        interpreter, _looked_at(interpreter, function), [*points, *more], {}, node,
+        refusal="a function in the hands of SciPy", demand=takes,
         plainly=elsewhere,
     )  # fmt: skip
     if inner is None:
