@@ -295,3 +295,52 @@ def test_faults_of_the_users_own_function(f, at):
     for a in at:
         assert dj.jit(f)(a) == pytest.approx(f(a), rel=1e-6)
         assert dj.grad(f)(a) == pytest.approx(slope(f, a, 1e-4), rel=1e-4)
+
+
+@dj.custom_jvp
+def logarithm(u):
+    return math.log(u)
+
+
+@logarithm.defjvp
+def _logarithm_jvp(primals, tangents):
+    return logarithm(primals[0]), tangents[0] / primals[0]
+
+
+def quotient(a):
+    try:
+        return dj.grad(lambda u: 1.0 / u * u**2)(a - 1.0)
+    except ZeroDivisionError:
+        return 7.0 * a
+
+
+def outside_of_its_domain(a):
+    try:
+        return logarithm(a - 1.0)
+    except ValueError:
+        return 7.0 * a
+
+
+def printed(a):
+    def loud(u):
+        print("asked")  # noqa: T201
+        return 1.0 / u
+
+    try:
+        return dj.grad(loud)(a)
+    except ZeroDivisionError:
+        return a
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_numbers_of_pythons_raise_inside(backend, capsys):
+    """By what plain Python does: 1 / 0 and log(-1) raise where a `try` is around."""
+    for f, a, value, wanted in (
+        (quotient, 1.5, 1.0, 0.0), (quotient, 1.0, 7.0, 7.0),
+        (outside_of_its_domain, 1.5, math.log(0.5), 2.0), (outside_of_its_domain, 0.5, 3.5, 7.0),
+        (outside_of_its_domain, 1.0, 7.0, 7.0),
+    ):  # fmt: skip
+        assert dj.jit(f, backend=backend)(a) == pytest.approx(value)
+        assert dj.grad(f, backend=backend)(a) == pytest.approx(wanted)
+    assert dj.jit(printed, backend=backend)(2.0) == -0.25
+    assert capsys.readouterr().out == "asked\n"

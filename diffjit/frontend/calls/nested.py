@@ -7,6 +7,7 @@ parameter that no derivative is taken by, so an inner derivative never confuses 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -29,11 +30,13 @@ from diffjit.frontend.numpy.reshapes import Written
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
-from diffjit.ir.nodes import Block, Function, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
+from diffjit.ir.ops import ROWS
 from diffjit.ir.raising import leaves_traces, raises_in_python
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import callees, clone_op, dce, unused_but_raising, walk
 from diffjit.primitives.foreign import stand_in
+from diffjit.primitives.registry import FUNCTIONS
 from diffjit.settings import settings
 
 
@@ -202,16 +205,23 @@ class Nested(Mixin):
         the handler, and where it has raised nothing, neither does the program of its own.
         """
         caught = self.caught_inside(ir)
-        if caught is None:
+        if caught is None and not self._numbers_raise(ir):
             return
         memory = Written(ir)
         if any(leaves_traces(op) for f in callees(ir) for op in walk(f.body)) or any(
             isinstance(p.type, Array) and memory.holds(p) for p in ir.params
         ):
             plainly = None  # what it does would be done twice
-        if plainly is None:
+        if plainly is not None:
+            plainly()
+        elif caught is not None:
             raise _may_raise(told, caught, loc)
-        plainly()
+
+    def _numbers_raise(self, ir: Function) -> bool:
+        """Whether a `try` around here catches what Python's numbers may raise inside, which compiled ones do not."""
+        if all(self.handler_for(e) is None for e in (ZeroDivisionError, OverflowError, ValueError)):
+            return False
+        return any(_of_numbers(op) for f in callees(ir) for op in walk(f.body))
 
     def caught_inside(self, ir: Function) -> type | None:
         """What a program may raise that a `try` around here catches."""
@@ -285,6 +295,21 @@ class Nested(Mixin):
                 return self.new(av.DictC(items, cls=None if type(spec) is dict else type(spec)))
             case _:
                 return Static(spec)
+
+
+def _of_numbers(op: Op) -> bool:
+    """Whether an operation is one of Python's numbers that raises for some of them."""
+    ty = op.out.type if len(op.outputs) == 1 else None
+    if not (isinstance(ty, Scalar) and ty.weak and op.inputs):
+        return False
+    return op.kind in ("divide", "floor_divide", "remainder", "power", "cast") or op.kind in _functions_of_math()
+
+
+@functools.cache
+def _functions_of_math() -> frozenset[str]:
+    """The kinds of functions of `math` that raise for some numbers."""
+    kinds = (kind for f, kind in FUNCTIONS.items() if getattr(f, "__module__", "") == "math")
+    return frozenset({"log", *(kind for kind in kinds if not ROWS[kind].total)})
 
 
 def _may_raise(function: str, caught: type, loc: Any) -> UnsupportedSyntax:
