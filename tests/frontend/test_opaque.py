@@ -399,6 +399,27 @@ def test_files_are_read_for_each_run(backend, tmp_path):
     np.testing.assert_allclose(gradient(np.ones(3)), [4 * 5 + 32, 3 * 5 + 18, 2 * 5 + 8])
 
 
+def test_files_of_several_arrays_and_of_records(tmp_path):
+    archive, table = tmp_path / "a.npz", tmp_path / "a.csv"
+
+    def write(first, second):
+        np.savez(archive, a=np.array([first, 2.0]), b=second)
+        table.write_text(f"x,y\n{first},{second}\n3.0,4.0\n")
+
+    def model(x):
+        held = np.load(archive)
+        records = np.genfromtxt(table, delimiter=",", names=True)
+        column = np.loadtxt(table, delimiter=",", skiprows=1, usecols=(1,))
+        return np.sum(held["a"] * x) * held["b"] + np.sum(records["y"] * x**2) + column[0] * x[1]
+
+    x, slope = np.array([0.5, 2.0]), dj.grad(model)
+    for first, second in ((1.0, 3.0), (5.0, 3.0), (5.0, 7.0)):
+        write(first, second)
+        wanted = np.array([first, 2.0]) * second + 2.0 * np.array([second, 4.0]) * x + np.array([0.0, second])
+        assert dj.jit(model)(x) == pytest.approx(model(x))
+        np.testing.assert_allclose(slope(x), wanted)
+
+
 def test_a_file_that_may_be_missing(tmp_path):
     name = tmp_path / "later.txt"
 

@@ -108,14 +108,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """What a function reads from a file."""
+    """What a function of NumPy's reads from a file: an array, or those of an archive by name."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def __call__(self) -> Any:
-        return self.function(*self.args, **self.kwargs)
+        found = self.function(*self.args, **self.kwargs)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            return found
+        with found:
+            return {name: found[name] for name in found.files}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

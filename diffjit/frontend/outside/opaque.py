@@ -14,6 +14,7 @@ import logging
 import os
 import traceback
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -106,15 +107,19 @@ class OpaqueCalls(Mixin):
         return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
 
     def read_file(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """An array that NumPy reads from a file: it comes from outside, and is read for each run of the program.
+        """What NumPy reads from a file: arrays come from outside, and are read for each run of the program.
 
-        None where it is something else, or where another thing than a name says which file.
+        Records are read while specialising, and other ones make another program. None where it is something else, or
+        where another thing than a name says which file.
         """
-        given = (*args, *kwargs.values())
+        given = [self.as_python(a) for a in args]
+        named = {name: self.as_python(a) for name, a in kwargs.items()}
         path = given[0].obj if given and isinstance(given[0], Static) else None
-        if not isinstance(path, (str, os.PathLike)) or not all(isinstance(a, Static) for a in given):
+        if not isinstance(path, (str, os.PathLike)) or not all(
+            isinstance(a, Static) for a in (*given, *named.values())
+        ):
             return None
-        read = Read(function, tuple(a.obj for a in args), {name: a.obj for name, a in kwargs.items()})
+        read = Read(function, tuple(a.obj for a in given), {name: a.obj for name, a in named.items()})
         key = "file", function.__name__, repr((read.args, read.kwargs))
         self.files_read.append(f"`np.{function.__name__}`")
         self.refuse_changed_files()
@@ -122,9 +127,14 @@ class OpaqueCalls(Mixin):
         self.guards[*key, "is there"] = Guard(there, there())
         self.portable = False
         found = self.evaluated(read)
-        if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufc":
+        if isinstance(found, np.ndarray) and found.dtype.names is not None:
+            told = Asked(_contents, (read,))
+            self.guards[*key, "records"] = Guard(told, (found.dtype, found.tobytes()))
+            return self.lift_static(found)
+        if not all(isinstance(v, np.ndarray) and v.dtype.kind in "biufc" for v in _arrays(found)):
             return None
-        return self.copy(self.lift_at(key, found, read, keep=read, hint="data"))
+        lifted = self.lift_at(key, found, read, keep=read, hint="data")
+        return self.copy(lifted) if isinstance(lifted, Value) else lifted
 
     def refuse_changed_files(self) -> None:
         """What a program reads before it begins, it must not have changed."""
@@ -354,6 +364,17 @@ class OpaqueCalls(Mixin):
                         operands.append(piece)
                         parts.append((Slot(len(operands) - 1), text))
         return parts
+
+
+def _contents(read: Any) -> Any:
+    """What tells records from others."""
+    found = read()
+    return found.dtype, found.tobytes()
+
+
+def _arrays(found: Any) -> Iterable[Any]:
+    """The arrays that were read: one, or those of an archive."""
+    return found.values() if isinstance(found, dict) else [found]
 
 
 def forget_unread(ir: Function) -> None:
