@@ -19,7 +19,6 @@ from diffjit.dataclass import dataclass
 from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
 from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
-from diffjit.frontend.entry.source import text_of
 from diffjit.frontend.entry.texts import CARRIED
 from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
@@ -88,6 +87,8 @@ class Derived:
         if _stands_in_its_module(self):
             return vars(self)["__qualname__"]
         made = NO_OPTIONS - {"function"}
+        from diffjit.frontend.entry.source import text_of  # programs that are found do without the frontend
+
         state = {k: v for k, v in vars(self).items() if k not in made}
         return _made_again, (type(self),), {**state, "text": text_of(self.function)}
 

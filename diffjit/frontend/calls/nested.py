@@ -24,6 +24,7 @@ from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOu
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
+from diffjit.frontend.numpy.failures import DIVIDING
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.numpy.reshapes import Written
@@ -302,14 +303,14 @@ def _of_numbers(op: Op) -> bool:
     ty = op.out.type if len(op.outputs) == 1 else None
     if not (isinstance(ty, Scalar) and ty.weak and op.inputs):
         return False
-    return op.kind in ("divide", "floor_divide", "remainder", "power", "cast") or op.kind in _functions_of_math()
+    return op.kind in DIVIDING or op.kind in _functions_of_math()
 
 
 @functools.cache
 def _functions_of_math() -> frozenset[str]:
-    """The kinds of functions of `math` that raise for some numbers."""
+    """The kinds of functions of `math`, and of conversions, that raise for some numbers."""
     kinds = (kind for f, kind in FUNCTIONS.items() if getattr(f, "__module__", "") == "math")
-    return frozenset({"log", *(kind for kind in kinds if not ROWS[kind].total)})
+    return frozenset({"log", "cast", *(kind for kind in kinds if not ROWS[kind].total)})
 
 
 def _may_raise(function: str, caught: type, loc: Any) -> UnsupportedSyntax:

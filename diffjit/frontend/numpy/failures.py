@@ -31,6 +31,7 @@ CHECKS = {
     "zeros": "check_lengths", "empty": "check_lengths", "full": "check_full",
     "left_shift": "check_shift", "right_shift": "check_shift",
 }  # fmt: skip
+DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
 
 _DOUBT = "division by zero, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
@@ -77,7 +78,7 @@ class Failures(Mixin):
 
     def check_zero_division(self, kind: str, left: Any, right: Any) -> None:
         """Division of Python numbers by zero."""
-        if kind not in ("divide", "floor_divide", "remainder") or not self.catches(ZeroDivisionError):
+        if kind not in DIVIDING or not self.catches(ZeroDivisionError):
             return
         site = (self.call_path, self.place(), "division")
         if site in self.learned.doubts:
