@@ -18,7 +18,7 @@ from diffjit.ir.nodes import Function, Op
 from diffjit.ir.text import indices as indextext
 from diffjit.ir.text import syntax
 from diffjit.ir.text.expressions import SourcePrinter
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, walk_called
 from diffjit.primitives import scipy_special
 from diffjit.primitives.semantics import printed
 
@@ -32,7 +32,7 @@ class Evaluator:
         self.space: dict[str, Any] = {"__name__": __name__, "np": np, "math": math}
         for text in (*self.printer.imports.values(), *self.printer.prelude.values()):
             exec(text, self.space)  # noqa: S102 - our own text
-        if any(op.kind.startswith(scipy_special.PREFIX) for f in callees(function) for op in walk(f.body)):
+        if any(op.kind.startswith(scipy_special.PREFIX) for op in walk_called(function)):
             self.space["scipy"] = importlib.import_module("scipy")
         self.made: dict[tuple[int, str], Callable[..., Any]] = {}
         self.constants: dict[int, Any] = {}

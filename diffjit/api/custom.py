@@ -155,8 +155,8 @@ class _Call:
 
     def run(self) -> Any:
         """The results."""
-        interpreter, args, stood, specs, wrt = self.interpreter, self.args, self.stood, self.specs, self.wrt
-        key = (tuple(v.type for v in self.inner), tuple(map(_static_key, specs)))
+        interpreter = self.interpreter
+        key = (tuple(v.type for v in self.inner), tuple(map(_static_key, self.specs)))
         depth = 0
         for held in reversed(_open):
             if held.interpreter is self.interpreter and held.custom is self.custom:
@@ -165,10 +165,10 @@ class _Call:
                     return self.emit(held.rules, held.spec, [], held)
         if depth > MAX_DEPTH:
             raise UsageError("DJ517", f"the rules of `{self.name}` call it with new types of arguments without end")
-        function = abstract_function(interpreter, self.custom.function)
+        called = abstract_function(interpreter, self.custom.function)
         plain: list[Any] = []
         primal = self.nested(
-            self.custom.function, stood, lambda: plain.append(interpreter.call(function, args, {}, self.node))
+            self.custom.function, self.stood, lambda: plain.append(interpreter.call(called, self.args, {}, self.node))
         )
         if primal is None:
             return NONE
@@ -186,22 +186,21 @@ class _Call:
         if len(order) != len(function.results):
             raise self.refused("returns something that may be None", "return numbers, arrays, or containers of them")
         self.own(function)
-        rules = Rules(self.name, len(self.inner), wrt, function, trusted=self.custom.trusted)
+        rules = Rules(self.name, len(self.inner), self.wrt, function, trusted=self.custom.trusted)
         made = [(function, self.arrange(function, primal.inputs, self.inner))]
         held = _Open(self.interpreter, self.custom, key, rules, spec, self.interpreter.to_take)
-        made += self.read(held, self.nondiff, stood, specs)
+        made += self.read(held)
         self.bind(made, held)
         for f, _ in made:
             f.writes, f.returns_views = frozenset(), frozenset()
         return self.emit(rules, spec, list(self.free), None)
 
-    def read(
-        self, held: _Open, nondiff: set[int], stood: list[Any], specs: list[Any]
-    ) -> list[tuple[Function, list[Value]]]:
+    def read(self, held: _Open) -> list[tuple[Function, list[Value]]]:
         """The rules that derivatives will ask for, each with what it reads outside."""
         interpreter, rules, made = self.interpreter, held.rules, list[tuple[Function, list[Value]]]()
-        diff = [k for k in range(len(stood)) if k not in nondiff]
-        given = [stood[k] for k in range(len(stood)) if k in nondiff]
+        stood = self.stood
+        diff = [k for k in range(len(stood)) if k not in self.nondiff]
+        given = [stood[k] for k in range(len(stood)) if k in self.nondiff]
         wanted = self.wanted(held.demand)
         rules.undemanded = len(wanted) < (self.custom.forward is not None) + (self.custom.ahead is not None)
         _open.append(held)
@@ -211,7 +210,7 @@ class _Call:
                 made.append(self.forward(rules, held.spec, given, [stood[k] for k in diff]))
             if "reverse" in wanted:
                 interpreter.to_take = wanted["reverse"]
-                made += self.reverse(rules, held.spec, stood, given, [specs[k] for k in diff])
+                made += self.reverse(rules, held.spec, stood, given, [self.specs[k] for k in diff])
         finally:
             interpreter.to_take = held.demand
             _open.pop()

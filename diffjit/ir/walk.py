@@ -95,6 +95,11 @@ def callees(function: Function) -> list[Function]:
     return ordered
 
 
+def walk_called(function: Function) -> Iterator[Op]:
+    """The operations of a function, and of all functions that it calls."""
+    return (op for f in callees(function) for op in walk(f.body))
+
+
 def final(v: Value, mapping: dict[Value, Value]) -> Value:
     """What stands for a value in the end, where each of some values is replaced by another one."""
     while v in mapping:

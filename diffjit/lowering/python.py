@@ -14,7 +14,7 @@ from diffjit.ir.nodes import Function
 from diffjit.ir.stages import note
 from diffjit.ir.text.statements import importable
 from diffjit.ir.types import FLOAT, Scalar
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, walk, walk_called
 from diffjit.lowering.calls import cache
 from diffjit.transforms.pipeline import readable
 
@@ -49,7 +49,7 @@ def compile_python(function: Function, *, name_hint: str | None = None) -> Calla
 
 def _classes(function: Function) -> dict[str, type]:
     """Exceptions that the text raises and cannot import: it has their nearest ancestors in their places."""
-    ops = (op for f in callees(function) for op in walk(f.body) if op.kind == "raise")
+    ops = (op for op in walk_called(function) if op.kind == "raise")
     raised = {op.attrs["exception"] for op in ops}
     return {cls.__name__: cls for cls in raised if cls.__module__ != "builtins" and not importable(cls)}
 

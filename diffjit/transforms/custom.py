@@ -24,7 +24,7 @@ from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Loc, Op, Value
 from diffjit.ir.passes import Phase
 from diffjit.ir.types import Array, Scalar, is_float
-from diffjit.ir.walk import callees, clone_op, dce, rename, walk
+from diffjit.ir.walk import clone_op, dce, rename, walk, walk_called
 
 LINK = "custom_link"  # outputs are the results that `ahead` gave; their cotangents go to the arguments, through `back`
 
@@ -185,7 +185,7 @@ def without_rules(function: Function) -> Function:
     from diffjit.transforms.pipeline import finish
     from diffjit.transforms.prepare import clone
 
-    if not any(rules_of(op) for f in callees(function) for op in walk(f.body)):
+    if not any(map(rules_of, walk_called(function))):
         return function
     copies: dict[int, Function] = {}
 

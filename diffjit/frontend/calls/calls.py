@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit import streams, tree
+from diffjit import tree
 from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
@@ -43,7 +43,6 @@ from diffjit.primitives.registry import (
     unread,
 )
 from diffjit.primitives.signatures import is_ctypes
-from diffjit.stored import stored
 
 
 def _called_through_cache(function: Any) -> Any:
@@ -100,13 +99,6 @@ class Calls(Mixin):
             raise self.no_rule(method, node)
         receiver = Static(owner) if isinstance(owner, type) or fixed else self.lift_object(owner)
         return self.call(self.lift_static(method.__func__), [receiver, *args], kwargs, node)
-
-    def method_of_owner(self, obj: Any, node: Any) -> Any:
-        """A method of C's of a stream or of an object of SciPy's (`splu(A).solve`); None of anything else."""
-        owner = getattr(obj, "__self__", None)
-        known = streams.is_stream(owner) or stored(type(owner)) is not None
-        held = self.owner_of(obj) if streams.is_stream(owner) else self.lift_object(owner) if known else None
-        return self.get_attribute(held, obj.__name__, node) if known else None
 
     def call_annotation(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`Stack[float](...)`, and what `typing.NewType` makes; None of other functions."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
@@ -35,7 +35,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.raising import leaves_traces, raises_in_python
 from diffjit.ir.types import Array, Scalar
-from diffjit.ir.walk import callees, clone_op, dce, unused_but_raising, walk
+from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk, walk_called
 from diffjit.primitives.foreign import stand_in
 from diffjit.primitives.registry import FUNCTIONS
 from diffjit.settings import settings
@@ -209,7 +209,7 @@ class Nested(Mixin):
         if caught is None and not self._numbers_raise(ir):
             return
         memory = Written(ir)
-        if any(leaves_traces(op) for f in callees(ir) for op in walk(f.body)) or any(
+        if any(map(leaves_traces, walk_called(ir))) or any(
             isinstance(p.type, Array) and memory.holds(p) for p in ir.params
         ):
             plainly = None  # what it does would be done twice
@@ -220,16 +220,14 @@ class Nested(Mixin):
 
     def _numbers_raise(self, ir: Function) -> bool:
         """Whether a `try` around here catches what Python's numbers may raise inside, which compiled ones do not."""
-        if all(self.handler_for(e) is None for e in (ZeroDivisionError, OverflowError, ValueError)):
-            return False
-        return any(_of_numbers(op) for f in callees(ir) for op in walk(f.body))
+        return self.tries_numbers() and any(map(_of_numbers, walk_called(ir)))
 
     def caught_inside(self, ir: Function) -> type | None:
         """What a program may raise that a `try` around here catches."""
-        return next((e for f in callees(ir) for e in self._caught_of(f.body)), None) if self.handlers else None
+        return next(self._caught_of(walk_called(ir)), None) if self.handlers else None
 
-    def _caught_of(self, body: Block) -> Iterator[type]:
-        for op in walk(body):
+    def _caught_of(self, ops: Iterable[Op]) -> Iterator[type]:
+        for op in ops:
             found = op.attrs["exception"] if op.kind == "raise" else op.row.error if raises_in_python(op) else None
             if op.row.linked and op.attrs["site"].through_python:
                 found = self.handlers[-1][1][0]  # it may raise anything
@@ -238,7 +236,7 @@ class Nested(Mixin):
 
     def refuse_caught(self, body: Block, function: str, loc: Any) -> None:
         """An error inside leaves the whole program: a `try` around the call would not catch it."""
-        for caught in self._caught_of(body) if self.handlers else ():
+        for caught in self._caught_of(walk(body)) if self.handlers else ():
             raise _may_raise(function, caught, loc)
 
     def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:

@@ -47,7 +47,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.same_lists import SameLists
 from diffjit.ir.text.names import identifier
 from diffjit.ir.types import fresh_lengths
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, walk_called
 
 MAX_ATTEMPTS = 30
 _CONSTANTS = (bool, int, float, str, type(None))
@@ -178,7 +178,7 @@ class Recursion(Mixin):
     def _is_whole(self, record: Record) -> bool:
         """Whether it becomes a loop now; a function that calls one around it becomes a part of that one's loop."""
         around = {id(r.function): r for r in self.recursions}
-        calls = {id(op.attrs["function"]) for f in callees(record.function) for op in walk(f.body) if op.kind == "call"}
+        calls = {id(op.attrs["function"]) for op in walk_called(record.function) if op.kind == "call"}
         if others := {r.node for r in self.recursions if id(r.function) in calls and not r.stacked and record.stacked}:
             packed = others & self.learned.packed
             raise Learn("packed", {record.node}) if packed else Learn("looped", others)

@@ -27,7 +27,7 @@ from diffjit.ir.aliases import Classes, edges
 from diffjit.ir.nodes import Function, Value, written
 from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, Scalar, is_ref
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, walk, walk_called
 
 LONG = 5000  # operations of a program that becomes several
 _CALLS = 4  # of one form, from which on a function may be worth it
@@ -56,7 +56,7 @@ class Repeated:
 
 def size(function: Function) -> int:
     """How many operations a program is made of, with those of functions that it calls."""
-    return sum(1 for f in callees(function) for _ in walk(f.body))
+    return sum(1 for _ in walk_called(function))
 
 
 def is_shorter(function: Function, length: int) -> bool:

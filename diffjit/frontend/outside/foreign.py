@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import streams
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.syntax.mixin import Mixin
@@ -22,6 +23,7 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, COMPLEX, FLOAT, INT, Array, Scalar
 from diffjit.primitives.routines import Held, Routine, Site, Slot, module_of, site
 from diffjit.primitives.signatures import Parameter, Signature, declared, is_ctypes, loop_of, signature_of, undeclared
+from diffjit.stored import stored
 
 _MACHINE = frozenset("?bBhHiIlLqQfdFD")  # dtypes that compiled code has
 _WEAK = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
@@ -69,6 +71,17 @@ def without_source(function: Any) -> bool:
 
 class ForeignCalls(Mixin):
     """Mixin of the interpreter: functions without source."""
+
+    def method_of_owner(self, obj: Any, node: Any) -> Any:
+        """A method of C's of a stream or of an object of SciPy's (`splu(A).solve`); None of anything else."""
+        owner = getattr(obj, "__self__", None)
+        if streams.is_stream(owner):
+            held = self.owner_of(obj)
+        elif stored(type(owner)) is not None:
+            held = self.lift_object(owner)
+        else:
+            return None
+        return self.get_attribute(held, obj.__name__, node)
 
     def call_c_function(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of ctypes as it is."""

@@ -575,6 +575,10 @@ class Exceptions(Mixin):
         """
         return self.handler_for(exception) is not None and not (exception in _OWN_FAULTS and self.in_solvers())
 
+    def tries_numbers(self) -> bool:
+        """Whether what Python's own numbers raise would be caught here."""
+        return any(self.handler_for(e) is not None for e in (ZeroDivisionError, OverflowError, ValueError))
+
     def raised_unless(self, returned: Value) -> bool:
         """Whether a function has certainly raised what is caught around it where it has not returned."""
         flags = (self.flag_value(f) for key, f in self.flags_in(self.cells).items() if key[1] == "raise")

@@ -23,7 +23,7 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import Array, Sym, is_float, lengths_in, new_length, renamed
-from diffjit.ir.walk import callees, clone, walk
+from diffjit.ir.walk import clone, walk_called
 from diffjit.solvers.states import fitting
 
 
@@ -46,7 +46,7 @@ class Closed:
 
     def exceptions(self) -> list[type]:
         """The classes of exceptions that it raises by itself."""
-        ops = (op for f in callees(self.inner.program.function) for op in walk(f.body))
+        ops = walk_called(self.inner.program.function)
         return [
             op.attrs["exception"] for op in ops if op.kind == "raise" and issubclass(op.attrs["exception"], Exception)
         ]
@@ -132,7 +132,7 @@ def strict(f, *args):  # type: ignore[no-untyped-def]
 
 def _looked_at(interpreter: Any, function: Any) -> Any:
     """The function; where a `try` around catches what Python's own numbers raise (1 / 0), one that raises it."""
-    if all(interpreter.handler_for(e) is None for e in (ZeroDivisionError, OverflowError, ValueError)):
+    if not interpreter.tries_numbers():
         return function
     return Inside(av.Partial(interpreter.fn_of(strict), (abstract_function(interpreter, function),), {}))
 

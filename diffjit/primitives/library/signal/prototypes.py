@@ -68,41 +68,35 @@ def lp2hp(b, a, wo=1.0):
     return normalize(num * scales, den * scales)
 
 
-def in_band(c, degree, wo, bw):
-    """A polynomial in (s² + wo²) / (bw s), times s to a degree."""
-    found = np.zeros(c.shape[0] + degree, np.result_type(c.dtype, np.float64))
+def of_band(c, degree, wo, bw, inside):
+    """A polynomial in q / (bw s), times s to a degree, or in bw s / q, times q to it, where q is s² + wo²."""
+    found = np.zeros(c.shape[0] + degree if inside else 2 * degree + 1, np.result_type(c.dtype, np.float64))
+    last = found.shape[0] - 1
     for i in range(c.shape[0]):
-        for k in range(i + 1):
-            power = degree - i + 2 * k
-            found[found.shape[0] - 1 - power] += math.comb(i, k) * c[c.shape[0] - 1 - i] * (wo * wo) ** (i - k) / bw**i
+        factors, power, scale = (i, degree - i, 1.0 / bw**i) if inside else (degree - i, i, bw**i)
+        for k in range(factors + 1):
+            share = math.comb(factors, k) * (wo * wo) ** (factors - k) * scale
+            found[last - power - 2 * k] += share * c[c.shape[0] - 1 - i]
     return found
+
+
+def banded(b, a, wo, bw, inside):
+    """A filter of a band, of a low pass."""
+    b, a, wo, bw = powers(b, "b"), powers(a, "a"), number(wo), number(bw)
+    degree = max(b.shape[0], a.shape[0]) - 1
+    return normalize(of_band(b, degree, wo, bw, inside), of_band(a, degree, wo, bw, inside))
 
 
 @implements(scipy.signal.lp2bp)
 def lp2bp(b, a, wo=1.0, bw=1.0):
     """A band pass of a low pass."""
-    b, a = powers(b, "b"), powers(a, "a")
-    degree = max(b.shape[0], a.shape[0]) - 1
-    return normalize(in_band(b, degree, number(wo), number(bw)), in_band(a, degree, number(wo), number(bw)))
-
-
-def outside_band(c, degree, wo, bw):
-    """A polynomial in bw s / (s² + wo²), times that quadratic polynomial to a degree."""
-    found = np.zeros(2 * degree + 1, np.result_type(c.dtype, np.float64))
-    for i in range(c.shape[0]):
-        for k in range(degree - i + 1):
-            found[2 * degree - i - 2 * k] += (
-                math.comb(degree - i, k) * c[c.shape[0] - 1 - i] * (wo * wo) ** (degree - i - k) * bw**i
-            )
-    return found
+    return banded(b, a, wo, bw, True)
 
 
 @implements(scipy.signal.lp2bs)
 def lp2bs(b, a, wo=1.0, bw=1.0):
     """A filter that stops a band, of a low pass."""
-    b, a = powers(b, "b"), powers(a, "a")
-    degree = max(b.shape[0], a.shape[0]) - 1
-    return normalize(outside_band(b, degree, number(wo), number(bw)), outside_band(a, degree, number(wo), number(bw)))
+    return banded(b, a, wo, bw, False)
 
 
 @implements(scipy.signal.bilinear)

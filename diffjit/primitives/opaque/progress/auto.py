@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import tqdm.auto
 
-from diffjit.primitives.opaque.progress.bars import Bar, trange, write
-from diffjit.primitives.registry import implements
+from diffjit.primitives.opaque.progress.bars import unseen
 
-implements(tqdm.auto.tqdm)(Bar)
-implements(tqdm.auto.trange)(trange)
-implements(tqdm.auto.tqdm.write)(write)
+unseen(tqdm.auto)

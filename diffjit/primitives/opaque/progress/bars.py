@@ -87,3 +87,10 @@ class Bar:
 def trange(*limits, **options):
     """A bar around a range."""
     return Bar(range(*limits), **options)
+
+
+def unseen(module):
+    """The same for what another module of tqdm's has under these names."""
+    for name, plain in (("tqdm", Bar), ("trange", trange)):
+        implements(getattr(module, name))(plain)
+    implements(module.tqdm.write)(write)

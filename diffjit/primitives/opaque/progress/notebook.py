@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import tqdm.notebook
 
-from diffjit.primitives.opaque.progress.bars import Bar, trange, write
-from diffjit.primitives.registry import implements
+from diffjit.primitives.opaque.progress.bars import unseen
 
-implements(tqdm.notebook.tqdm)(Bar)
-implements(tqdm.notebook.trange)(trange)
-implements(tqdm.notebook.tqdm.write)(write)
+unseen(tqdm.notebook)
