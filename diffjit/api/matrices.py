@@ -25,7 +25,7 @@ from diffjit.api.products import jvp
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.nested import Inner
-from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TextOut
+from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TextOut, is_made_text
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import scalar_type_of
@@ -53,7 +53,7 @@ def in_words(spec: Any) -> str:
     """A result that has no derivative, in a user's words."""
     if isinstance(spec, RowsOut):
         return "a growing list"
-    if isinstance(spec, TextOut | OneOf):
+    if isinstance(spec, TextOut | OneOf) or is_made_text(spec):
         return "a text"
     return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"
 
@@ -146,7 +146,7 @@ class Matrix:
                         name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
                     )
                 return self.row(spec.index, ty, name)
-            case RecordOut():
+            case RecordOut() if not is_made_text(spec):
                 return RecordOut(
                     parts_class(spec.cls),
                     {n: self.scan(v, f"{name.removeprefix('the ')}.{n}") for n, v in spec.fields.items()},

@@ -28,7 +28,7 @@ from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_
 from diffjit.api.patterns.found import Patterns
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.entry.outputs import Out, RecordOut, rebuild
+from diffjit.frontend.entry.outputs import Out, RecordOut, is_made_text, rebuild
 from diffjit.frontend.entry.program import Program
 from diffjit.garbage import no_garbage_collection
 from diffjit.ir.types import Array, Scalar
@@ -358,7 +358,7 @@ def scan(program: Program, spec: Any, name: str, rows: list[int | None]) -> Any:
                 raise not_holomorphic(program, problem, "return the real and imaginary parts")
             rows.append(spec.index)
             return Row(len(rows) - 1)
-        case RecordOut():
+        case RecordOut() if not is_made_text(spec):
             return RecordOut(
                 parts_class(spec.cls), {n: scan(program, v, f"{name_of}.{n}", rows) for n, v in spec.fields.items()}
             )

@@ -21,7 +21,7 @@ from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.calls.nested import Foreign, Inner
 from diffjit.frontend.entry.demand import NOTHING
-from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TableOut, TextOut
+from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TableOut, TextOut, is_made_text
 from diffjit.frontend.entry.program import parameter_names
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
@@ -248,6 +248,8 @@ class Lanes:
         match spec:
             case Out():
                 return self.buffer(spec.index, axes, name, inner.program.function.results[spec.index], shapes, count)
+            case RecordOut() if is_made_text(spec):
+                raise self.refused(name, _WHAT[TextOut])
             case RecordOut():
                 keys = list(spec.fields)
                 lanes = parts(keys, spec.fields.values(), spec.cls)

@@ -61,6 +61,7 @@ class Routine:
     reads: frozenset[int] = frozenset()  # positions of pointers, among what a call gives
     writes: frozenset[int] = frozenset()
     result: Any = None  # of a Python callable: what its results look like
+    cure: str = ""  # what to do instead of taking its derivative
     steady: str = ""  # what other processes know it by, where they have the same one
 
     @property

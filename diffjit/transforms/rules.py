@@ -452,8 +452,10 @@ def rule_values(runner: RuleRunner, op: Op, extra: dict[str, Any]) -> dict[str, 
 
 def without_source(op: Op) -> NoRule:
     """The error for a function that has neither source nor a rule."""
-    name = op.attrs["site"].routine.name
-    word = op.attrs["site"].routine.stem
+    routine = op.attrs["site"].routine
+    name, word = routine.name, routine.stem
+    if routine.cure:
+        return NoRule("DJ205", f"{name} has no derivative", loc=op.loc, cure=routine.cure)
     return NoRule(
         "DJ205",
         f"`{name}` has no source to take a derivative of, and no rule of its own",

@@ -445,7 +445,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
-        return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else av.Format(((value, spec.obj),))
+        return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else self.text([(value, spec.obj)])
 
     @core(builtins.print)
     def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), file: Any = NONE, **_: Any) -> Any:

@@ -10,10 +10,14 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from diffjit import tree
 from diffjit.dataclass import dataclass
-from diffjit.errors import MemoryProblem, written
+from diffjit.errors import MemoryProblem, UnsupportedSyntax, written
 from diffjit.labels import Labels, Results
+from diffjit.primitives.opaque.objects import Opaque
+from diffjit.primitives.routines import RUN
 from diffjit.stored import stored
 
 
@@ -103,6 +107,8 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
         return None if outs[spec.flag] else rebuild(spec.inner, outs)
     if isinstance(spec, RecordOut):
         fields = {n: rebuild(v, outs) for n, v in spec.fields.items()}
+        if spec.cls is Opaque:
+            return text_of(fields)
         known = stored(spec.cls)
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
@@ -130,8 +136,29 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     return set(spec) if isinstance(spec, set) else spec
 
 
+def is_made_text(spec: Any) -> bool:
+    """Whether a result is a text that Python makes when the program runs."""
+    return isinstance(spec, RecordOut) and spec.cls is Opaque
+
+
+def text_of(fields: dict[str, Any]) -> str:
+    """An object that Python made: texts are handed out, and nothing that may hold numbers."""
+    found = RUN.objects[fields["place_"]] if isinstance(fields["place_"], (int, np.integer)) else None
+    if isinstance(found, str):
+        return found
+    raise no_number(fields["told_"])
+
+
+def no_number(told: str, loc: Any = None) -> UnsupportedSyntax:
+    """The error where something has to be a number that Python made, with derivatives that nobody knows."""
+    message = f"what `{told}` returns is needed as a number, or as an object of a known class"
+    return UnsupportedSyntax("DJ131", message, loc=loc, cure="call it outside the program, and pass what it returns")
+
+
 def mapped(spec: Any, leaf: Callable[[int], Any]) -> Any:
     """The same tree with other leaves; flags that say what is None, and numbers in texts, stay."""
+    if is_made_text(spec):
+        return spec
     if isinstance(spec, Out):
         return leaf(spec.index)
     if isinstance(spec, OptOut):

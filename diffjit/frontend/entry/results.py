@@ -83,7 +83,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref():
-            interpreter.known_object(value)
+            if not (interpreter.is_opaque(value) and interpreter.flagged(value, "text_")):
+                interpreter.known_object(value)
             found = _heap_output(interpreter, interpreter.contents(value), outs)
             return _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
         case av.Opt():

@@ -71,7 +71,7 @@ class Text(Mixin):
         return self.eval_JoinedStr(gast.copy_location(gast.JoinedStr(values=[node]), node))
 
     def text(self, parts: list[Any]) -> Any:
-        """A string, static when all its parts are."""
+        """A string, static when all its parts are, and Python's where one of them is."""
         flat: list[Any] = []
         for part in parts:
             if isinstance(part, str) and flat and isinstance(flat[-1], str):
@@ -80,7 +80,8 @@ class Text(Mixin):
                 flat.append(part)
         if all(isinstance(p, str) for p in flat):
             return Static("".join(flat))
-        return av.Format(tuple(flat))
+        made = av.Format(tuple(flat))
+        return self.act(str, [made], {}, self.here, told="str") if self.of_python(made) else made
 
     def is_text(self, value: Any) -> bool:
         """A string, known or not."""
@@ -106,7 +107,7 @@ class Text(Mixin):
         if isinstance(value, av.Tup) and value.cls is None:
             inner = [p for k, i in enumerate(value.items) for p in ((", ",) if k else ()) + self.repr_parts(i)]
             return ("(", *inner, ",)" if len(value.items) == 1 else ")")
-        return ((value, "!r"),) if isinstance(value, Value) else ((value, ""),)
+        return ((value, "!r"),) if isinstance(value, Value) or self.is_opaque(value) else ((value, ""),)
 
     def call_substitution(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`pattern.sub(function, text)`: a call of the function for each match; None of other calls."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import builtins
 import logging
+import operator
 import os
+import time
 import traceback
 import warnings
 from collections.abc import Iterable
@@ -22,6 +24,7 @@ import numpy as np
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.calls import is_of_values, is_pure
 from diffjit.frontend.entry.lift import Guard
+from diffjit.frontend.entry.outputs import no_number
 from diffjit.frontend.entry.places import Asked, Read
 from diffjit.frontend.outside.surroundings import (
     CLOCKS,
@@ -55,6 +58,8 @@ _TAKES_ANY = frozenset({
 })  # fmt: skip
 _WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _CHANGING = frozenset({"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"})
+_GIVES_TEXTS = (str, repr, format, time.strftime, time.ctime, time.asctime)
+_OF_OBJECTS = (getattr, acts.called, operator.add, operator.getitem)  # and methods of texts give texts
 _SAID = {True: "yes", False: "no"}
 _routines: dict[Any, Routine] = {}
 
@@ -82,7 +87,8 @@ class OpaqueCalls(Mixin):
         if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):
             message, cure = f"`{_name(obj)}`, which says how decimals are rounded", "call it outside the program"
             raise self.unsupported("DJ118", message, node, cure)
-        if any(map(self.is_opaque, (*args, *heeded(obj, kwargs)))) and self.takes_operands(obj):
+        named = () if obj in (dict,) else heeded(obj, kwargs)  # a dict by names holds what it is given
+        if any(map(self.is_opaque, (*args, *named))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
         if obj is warnings.warn and self.warnings_raise:
             cure = "raise an exception"
@@ -163,6 +169,8 @@ class OpaqueCalls(Mixin):
     def takes_operands(self, obj: Any) -> bool:
         """Whether Python is to call a function that is given objects: one that is not the user's."""
         library = (getattr(obj, "__module__", None) or "builtins").partition(".")[0]
+        if isinstance(obj, type) and issubclass(obj, BaseException):
+            return False  # it is known what it holds
         return obj not in _TAKES_ANY and library in ("builtins", "numpy", "math", "operator", "_operator", "copy")
 
     def call_with_objects(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -199,8 +207,7 @@ class OpaqueCalls(Mixin):
         return self.refused_calls.get(self.told(value)) or self._no_number("Python", None)
 
     def _no_number(self, told: str, node: Any) -> DiffjitError:
-        message = f"what `{told}` returns is needed as a number, or as an object of a known class"
-        return self.unsupported("DJ131", message, node, "call it outside the program, and pass what it returns")
+        return no_number(told, self.loc(node))
 
     def known_object(self, value: Any) -> Any:
         """The value, which is no object that only Python knows."""
@@ -227,6 +234,25 @@ class OpaqueCalls(Mixin):
             raise self.only_python_knows(value)
         self.took_numbers += [(value, loop) for loop in self.loops]
         return self.act(float, [value], {}, self.here, gives="float")
+
+    def of_python(self, value: Any) -> bool:
+        """Whether there is such an object in a value, or in the text that it is."""
+        if isinstance(value, av.Tup):
+            return any(map(self.of_python, value.items))
+        if isinstance(value, av.Format):
+            return any(not isinstance(part, str) and self.of_python(part[0]) for part in value.parts)
+        return self.is_opaque(value)
+
+    def leave_by_python(self, cls: type, args: list[Any], fields: dict[str, Any]) -> bool:
+        """Whether an exception holds such objects: Python raises it then."""
+        if not any(map(self.of_python, (*args, *fields.values()))):
+            return False
+        held = self.new(av.DictC(dict(fields)))
+        self.act(
+            acts.raised, [Static(cls), av.Tup(tuple(args)), held], {}, self.here, gives="nothing", told=cls.__name__
+        )
+        self.build.op("raise", [], exception=cls, parts=())  # is never reached
+        return True
 
     # Calls
 
@@ -266,7 +292,9 @@ class OpaqueCalls(Mixin):
         if gives != "object":
             return outs[0] if outs else NONE
         self.keeps_objects = True
-        facts = {"told_": told, "clean_": _SAID[clean], "pure_": _SAID[pure]}  # texts are told apart where paths meet
+        text = function in _GIVES_TEXTS or (function in _OF_OBJECTS and any(self.flagged(a, "text_") for a in held))
+        # texts are told apart where paths meet
+        facts = {"told_": told, "clean_": _SAID[clean], "pure_": _SAID[pure], "text_": _SAID[text]}
         return self.new(av.ObjC(objects.Opaque, {"place_": outs[0], **{k: Static(v) for k, v in facts.items()}}))
 
     def finish_body(self, body: Block) -> None:

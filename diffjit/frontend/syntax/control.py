@@ -260,6 +260,8 @@ class Control(Mixin):
         if plain is not None:
             return plain
         self._enter_results(first, second)
+        if self.keeps_objects:
+            self._as_python_makes_texts(first, second)
         joiner = Joiner(first.cells, second.cells, self.sites)
         new, templates = self._templates(joiner, first, second, zero_trips=zero_trips)
         if zero_trips is None and any(contains_bad(t) for _, t in templates):
@@ -299,6 +301,27 @@ class Control(Mixin):
         self._remember_jumps(paths)
         self._mind_copies(joiner, sides)
         return new.pop(RESULT, None)
+
+    def _as_python_makes_texts(self, *paths: Path) -> None:
+        """A text beside one that Python has made on the other path becomes one of these."""
+        if any(path.dead for path in paths):
+            return
+        for path, other in zip(paths, reversed(paths), strict=True):
+            self.cells, self.dead = path.cells, path.dead
+            with self.build.inside(path.block):
+                for key, value in list(other.cells.items()):
+                    mine = path.cells.get(key)
+                    if mine is not None and mine is not value:
+                        path.cells[key] = self._made_like(mine, value, other.cells)
+
+    def _made_like(self, mine: Any, other: Any, cells: Cells) -> Any:
+        """A value where each text is Python's that is one in another value, of the other path."""
+        if isinstance(mine, av.Tup) and isinstance(other, av.Tup) and len(mine.items) == len(other.items):
+            items = tuple(self._made_like(a, b, cells) for a, b in zip(mine.items, other.items, strict=True))
+            return mine if all(map(is_, items, mine.items)) else replace(mine, items=items)
+        if self.is_text(mine) and isinstance(other, av.Ref) and self.made_by_python(cells, other):
+            return self.act(str, [mine], {}, self.here)
+        return mine
 
     def _site(self, k: int) -> Any:
         """What tells a branch from others of the program."""

@@ -361,6 +361,8 @@ class Exceptions(Mixin):
 
     def _leave(self, cls: type, args: list[Any], fields: dict[str, Any]) -> None:
         """Leave the program with an exception: one of a text, or what it holds."""
+        if self.leave_by_python(cls, args, fields):
+            return
         init = self.class_lookup(cls, "__init__")
         made = bool(fields) or (
             isinstance(init, (types.FunctionType, av.Member)) and not cls.__module__.startswith("numpy")

@@ -101,7 +101,7 @@ class Operators(Mixin):
             return user
         left, right = self.met(left, right)
         if kind == "add" and self.is_text(left) and self.is_text(right):
-            return av.Format((*self.text_parts(left), *self.text_parts(right)))
+            return self.text([*self.text_parts(left), *self.text_parts(right)])
         if kind == "remainder" and isinstance(left, Static) and isinstance(left.obj, str):
             return self.percent_format(left.obj, right, node)
         if self.is_part_of_tuple(left) or self.is_part_of_tuple(right):

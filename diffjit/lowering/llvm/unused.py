@@ -18,10 +18,14 @@ class Builder(llvm_ir.IRBuilder):
 
     def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
         """A part of a struct or an array."""
-        wanted = list(idx) if isinstance(idx, (tuple, list)) else [idx]
+        wanted = tuple(idx) if isinstance(idx, (tuple, list)) else (idx,)
         whole = agg
+        if isinstance(agg, llvm_ir.InsertValue) and len(agg.indices) == len(wanted):
+            parts, whole = _put_in(agg)
+            if wanted in parts:
+                return parts[wanted]
         while isinstance(whole, llvm_ir.InsertValue):
-            at = list(whole.indices)
+            at = tuple(whole.indices)
             if at == wanted:
                 return whole.value
             if at[: len(wanted)] == wanted or wanted[: len(at)] == at:  # a part of a part
@@ -43,6 +47,19 @@ class Builder(llvm_ir.IRBuilder):
                 found[key] = llvm_ir.ExtractValue(home, agg, list(key[1]), name)
                 home.instructions.insert(len(home.instructions) - 1, found[key])
         return found[key]
+
+
+def _put_in(agg: Any) -> tuple[dict[tuple[int, ...], Any], Any]:
+    """What is put in at places of one depth, and what into: found once, as records have hundreds of places."""
+    found = vars(agg).get("put_in")
+    if found is None:
+        parts: dict[tuple[int, ...], Any] = {}
+        whole, depth = agg, len(agg.indices)
+        while isinstance(whole, llvm_ir.InsertValue) and len(whole.indices) == depth:
+            parts.setdefault(tuple(whole.indices), whole.value)
+            whole = whole.aggregate
+        found = vars(agg)["put_in"] = parts, whole
+    return found
 
 
 def drop(function: Any) -> None:

@@ -95,6 +95,15 @@ class StreamMethod:
         return getattr(getattr(sys, self.stream.name), self.name)(*args, **kwargs)
 
 
+def raised(cls: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any]) -> None:
+    """Raise an exception that holds objects."""
+    error = cls.__new__(cls)
+    error.args = args
+    for name, value in fields.items():
+        setattr(error, name, value)
+    raise error
+
+
 STREAMS = {name: Stream(name) for name in ("stdin", "stdout", "stderr")}
 
 

@@ -20,6 +20,7 @@ import scipy.optimize
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
+from diffjit.solvers.aside.remarks import like_told, minimised
 from diffjit.solvers.constrained.forms import limits, listed, rule_of, to_scipy, value_of, values
 from diffjit.solvers.scipy.closed import number
 from diffjit.solvers.scipy.handed import SOLUTION, asked, within
@@ -111,7 +112,7 @@ def found_constrained(fields, z0, kit, p):
     constraints = [to_scipy(rule, h, o, t) for rule, h, o, t in zip(rules, held, kit[0][1], constrained, strict=True)]
     if constraints:
         given["constraints"] = constraints
-    found = scipy.optimize.minimize(height, z0[:n], **given)
+    found, told = minimised(height, z0[:n], given, kit[2])
     x = np.ravel(found.x) * 1.0
     c, slopes, (c_low, c_high) = np.zeros(0), np.zeros((0, n)), (np.zeros(0), np.zeros(0))
     if constraints:
@@ -123,15 +124,16 @@ def found_constrained(fields, z0, kit, p):
         c_low, c_high = limits(rules, held, kit[0][1], x)
     steep = given["jac"](x) if functions[1] is not None else scipy.optimize.approx_fprime(x, height)
     sides, forces = supported(x, low, high, c, c_low, c_high, steep, slopes)
-    counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)
-    return np.concatenate((x, forces)), sides, bool(found.success), counts
+    return np.concatenate((x, forces)), sides, bool(found.success), told
 
 
-FOUND = foreign(found_constrained, result=lambda fields, z0, kit, p: (z0, z0, True, (0, 0, 0)))
+FOUND = foreign(
+    found_constrained, result=lambda fields, z0, kit, p: (z0, z0, True, like_told(np.zeros(p[1].size), kit[2]))
+)
 
 
 def constrained(functions, others, more, options, start, floats, low, high, constraints):
-    """`SOLUTION` for a minimum under constraints and bounds: the minimum, whether it is one, SciPy's counts."""
+    """`SOLUTION` for a minimum under constraints and bounds: the minimum, whether it is one, what SciPy says, rules."""
     rules, held, owned, told = (), (), (), ()
     for constraint in listed(constraints):
         rule, one, other, extra = rule_of(constraint, start)
@@ -141,5 +143,5 @@ def constrained(functions, others, more, options, start, floats, low, high, cons
         size += stop_gradient(value_of(rules[k], held[k], owned[k], start)).size
     z0 = np.concatenate((start, np.zeros(size)))
     kit = (others, owned), more, options, told
-    z, _, good, counts = SOLUTION(EQUATION, FOUND, (functions, rules), kit, z0, (floats, low, high, held))
-    return z[: start.size].copy(), good, counts
+    z, _, good, said = SOLUTION(EQUATION, FOUND, (functions, rules), kit, z0, (floats, low, high, held))
+    return z[: start.size].copy(), good, said, rules

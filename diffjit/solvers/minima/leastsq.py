@@ -13,6 +13,7 @@ import scipy.optimize
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.remarks import number_of, said
 from diffjit.solvers.minima.named import given
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.scipy.fits import once, settled
@@ -28,10 +29,10 @@ def found_squares(fields, x0, kit, p):
         lambda x: np.ravel(fields[0]((np.array(x),), floats, others)), x0, Dfun=slope, full_output=True, **options
     )
     x, info, ier = vector(found[0]), found[2], int(found[4])
-    return x, 0.0 * x, ier in (1, 2, 3, 4), (int(info["nfev"]), ier)
+    return x, 0.0 * x, ier in (1, 2, 3, 4), (int(info["nfev"]), ier, number_of(str(found[3])))
 
 
-SQUARES = foreign(found_squares, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+SQUARES = foreign(found_squares, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 @implements(scipy.optimize.leastsq)
@@ -58,4 +59,4 @@ def leastsq(
         return x, told[1]
     r, jacobian, _ = steep((x,), steep_floats, steep_others)
     covariance = np.linalg.inv(np.transpose(jacobian) @ jacobian)
-    return x, covariance, {"nfev": told[0], "fvec": r}, "", told[1]
+    return x, covariance, {"nfev": told[0], "fvec": r}, said(told[2]), told[1]

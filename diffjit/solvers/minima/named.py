@@ -35,10 +35,10 @@ def fmin(
     initial_simplex=None,
 ):  # fmt: skip
     """A minimum by the method of Nelder and Mead."""
-    without("fmin", retall=retall, callback=callback)
+    without("fmin", retall=retall)
     options = given(xatol=xtol, fatol=ftol, disp=bool(disp), maxiter=maxiter, maxfev=maxfun,
                     initial_simplex=initial_simplex)  # fmt: skip
-    found = minimize(func, x0, args, method="Nelder-Mead", options=options)
+    found = minimize(func, x0, args, method="Nelder-Mead", options=options, callback=callback)
     return (found.x, found.fun, found.nit, found.nfev, found.status) if full_output else found.x
 
 
@@ -48,9 +48,9 @@ def fmin_powell(
     direc=None,
 ):  # fmt: skip
     """A minimum by Powell's method."""
-    without("fmin_powell", retall=retall, callback=callback, full_output=full_output)
+    without("fmin_powell", retall=retall, full_output=full_output)
     options = given(xtol=xtol, ftol=ftol, disp=bool(disp), maxiter=maxiter, maxfev=maxfun, direc=direc)
-    return minimize(func, x0, args, method="Powell", options=options).x
+    return minimize(func, x0, args, method="Powell", options=options, callback=callback).x
 
 
 @implements(scipy.optimize.fmin_bfgs)
@@ -59,9 +59,9 @@ def fmin_bfgs(
     callback=None, xrtol=0, c1=1e-4, c2=0.9, hess_inv0=None,
 ):  # fmt: skip
     """A minimum by the method of Broyden, Fletcher, Goldfarb and Shanno."""
-    without("fmin_bfgs", retall=retall, callback=callback, full_output=full_output, hess_inv0=hess_inv0)
+    without("fmin_bfgs", retall=retall, full_output=full_output, hess_inv0=hess_inv0)
     options = given(gtol=gtol, norm=norm, eps=epsilon, disp=bool(disp), maxiter=maxiter, xrtol=xrtol, c1=c1, c2=c2)
-    return minimize(f, x0, args, method="BFGS", jac=fprime, options=options).x
+    return minimize(f, x0, args, method="BFGS", jac=fprime, options=options, callback=callback).x
 
 
 @implements(scipy.optimize.fmin_cg)
@@ -70,9 +70,9 @@ def fmin_cg(
     callback=None, c1=1e-4, c2=0.4,
 ):  # fmt: skip
     """A minimum by conjugate gradients."""
-    without("fmin_cg", retall=retall, callback=callback, full_output=full_output)
+    without("fmin_cg", retall=retall, full_output=full_output)
     options = given(gtol=gtol, norm=norm, eps=epsilon, disp=bool(disp), maxiter=maxiter, c1=c1, c2=c2)
-    return minimize(f, x0, args, method="CG", jac=fprime, options=options).x
+    return minimize(f, x0, args, method="CG", jac=fprime, options=options, callback=callback).x
 
 
 @implements(scipy.optimize.fmin_ncg)
@@ -81,9 +81,11 @@ def fmin_ncg(
     retall=0, callback=None, c1=1e-4, c2=0.9,
 ):  # fmt: skip
     """A minimum by Newton's method with conjugate gradients."""
-    without("fmin_ncg", retall=retall, callback=callback, full_output=full_output)
+    without("fmin_ncg", retall=retall, full_output=full_output)
     options = given(xtol=avextol, eps=epsilon, maxiter=maxiter, disp=bool(disp), c1=c1, c2=c2)
-    return minimize(f, x0, args, method="Newton-CG", jac=fprime, hess=fhess, hessp=fhess_p, options=options).x
+    return minimize(
+        f, x0, args, method="Newton-CG", jac=fprime, hess=fhess, hessp=fhess_p, options=options, callback=callback
+    ).x
 
 
 @implements(scipy.optimize.fmin_l_bfgs_b)
@@ -92,12 +94,16 @@ def fmin_l_bfgs_b(
     maxfun=15000, maxiter=15000, disp=None, callback=None, maxls=20,
 ):  # fmt: skip
     """A minimum within bounds, by the limited memory of BFGS; its value, and what is known of it."""
-    without("fmin_l_bfgs_b", callback=callback, iprint=iprint, disp=disp)
+    without("fmin_l_bfgs_b", iprint=iprint, disp=disp)
     jac = fprime if fprime is not None or approx_grad else True
     options = {"maxcor": m, "ftol": factr * np.finfo(float).eps, "gtol": pgtol, "eps": epsilon, "maxfun": maxfun,
                "maxiter": maxiter, "maxls": maxls}  # fmt: skip
-    found = minimize(func, x0, args, method="L-BFGS-B", jac=jac, bounds=bounds, options=options)
-    return found.x, found.fun, {"funcalls": found.nfev, "nit": found.nit, "warnflag": found.status}
+    found = minimize(func, x0, args, method="L-BFGS-B", jac=jac, bounds=bounds, options=options, callback=callback)
+    return (
+        found.x,
+        found.fun,
+        {"funcalls": found.nfev, "nit": found.nit, "warnflag": found.status, "task": found.message},
+    )
 
 
 @implements(scipy.optimize.fmin_tnc)
@@ -107,14 +113,14 @@ def fmin_tnc(
     callback=None,
 ):  # fmt: skip
     """A minimum within bounds, by a truncated method of Newton's; how many calls it took, and why it ends."""
-    without("fmin_tnc", callback=callback, disp=disp)
+    without("fmin_tnc", disp=disp)
     jac = fprime if fprime is not None or approx_grad else True
     options = {
         "eps": epsilon, "scale": scale, "offset": offset, "mesg_num": messages, "maxCGit": maxCGit, "maxfun": maxfun,
         "eta": eta, "stepmx": stepmx, "accuracy": accuracy, "minfev": fmin, "ftol": ftol, "xtol": xtol, "gtol": pgtol,
         "rescale": rescale, "disp": False,
     }  # fmt: skip
-    found = minimize(func, x0, args, method="TNC", jac=jac, bounds=bounds, options=options)
+    found = minimize(func, x0, args, method="TNC", jac=jac, bounds=bounds, options=options, callback=callback)
     return found.x, found.nfev, found.status
 
 
@@ -125,7 +131,7 @@ def fmin_slsqp(
     callback=None,
 ):  # fmt: skip
     """A minimum under constraints, by sequential least squares."""
-    without("fmin_slsqp", callback=callback, full_output=full_output)
+    without("fmin_slsqp", full_output=full_output)
     rules = [{"type": "eq", "fun": c, "args": args} for c in eqcons]
     rules = rules + [{"type": "ineq", "fun": c, "args": args} for c in ieqcons]
     if f_eqcons is not None:
@@ -135,7 +141,9 @@ def fmin_slsqp(
     told = iprint if disp is None else disp
     options = {"maxiter": iter, "ftol": acc, "iprint": iprint, "disp": told != 0, "eps": epsilon}
     limits = None if len(bounds) == 0 else bounds
-    return minimize(func, x0, args, method="SLSQP", jac=fprime, bounds=limits, constraints=rules, options=options).x
+    return minimize(
+        func, x0, args, method="SLSQP", jac=fprime, bounds=limits, constraints=rules, options=options, callback=callback
+    ).x
 
 
 @implements(scipy.optimize.fmin_cobyla)
@@ -144,12 +152,11 @@ def fmin_cobyla(
     callback=None,
 ):  # fmt: skip
     """A minimum under constraints, by linear approximations."""
-    without("fmin_cobyla", callback=callback)
     listed = cons if isinstance(cons, (tuple, list)) else (cons,)
     more = args if consargs is None else consargs
     rules = [{"type": "ineq", "fun": c, "args": more} for c in listed]
     options = {"rhobeg": rhobeg, "tol": rhoend, "disp": bool(disp), "maxiter": maxfun, "catol": catol}
-    return minimize(func, x0, args, method="COBYLA", constraints=rules, options=options).x
+    return minimize(func, x0, args, method="COBYLA", constraints=rules, options=options, callback=callback).x
 
 
 @implements(scipy.optimize.brent)

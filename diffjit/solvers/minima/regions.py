@@ -15,6 +15,8 @@ import scipy.optimize
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.callbacks import followed
+from diffjit.solvers.aside.remarks import LEFT, POINTS, Trail, number_of, where
 from diffjit.solvers.minima.named import given
 from diffjit.solvers.scipy.closed import closed, number
 from diffjit.solvers.scipy.handed import SOLUTION, vector
@@ -24,12 +26,16 @@ from diffjit.solvers.scipy.results import ScalarMinimum
 
 def searched(fields, x0, kit, p):
     """One of SciPy's searches at work."""
-    others, name, options = kit
+    others, name, options, follows = kit
+    options = dict(options)
     floats, low, high = p
 
     def height(x):
         return float(np.ravel(fields[0]((np.array(x, float),), floats, others))[0])
 
+    trail = None
+    if follows:
+        trail = options["callback"] = Trail()
     if name in ("basinhopping", "brute"):
         place = x0 if name == "basinhopping" else tuple(zip(low, high, strict=True))
         found = getattr(scipy.optimize, name)(height, place, **options)
@@ -37,27 +43,35 @@ def searched(fields, x0, kit, p):
         found = getattr(scipy.optimize, name)(height, scipy.optimize.Bounds(low, high), **options)
     if name == "brute":
         x = vector(found)
-        return x, 0.0 * x, True, (0, 0)
+        return x, 0.0 * x, True, (0, 0, 0, -1, 0)
     x = vector(found.x)
     sides = 0.0 * x if name == "basinhopping" else sides_of(x, low, high)
-    return x, sides, bool(found.success), (int(found.get("nit", 0)), int(found.nfev))
+    message = found.message[0] if isinstance(found.message, list) else found.message
+    told = int(found.get("nit", 0)), int(found.nfev), number_of(str(message)), *where(trail)
+    return x, sides, bool(found.success), told
 
 
-SEARCHED = foreign(searched, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+SEARCHED = foreign(searched, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0, 0, 0)))
+BEHIND = {"differential_evolution": (float,), "dual_annealing": (float, int), "basinhopping": (float, bool)}
 
 
-def lowest(name, func, start, args, low, high, options):
+def lowest(name, func, start, args, low, high, options, callback=None):
     """The lowest minimum that a search finds."""
     field, floats, others = closed(func, (start,), args, ("reverse", "forward"))
     p = floats, low, high
-    x, _, good, counts = SOLUTION((level, "auto", True), SEARCHED, (field,), (others, name, options), start, p)
-    return ScalarMinimum(x, number(field((x,), floats, others)), good, counts[0], counts[1])
+    kit = others, name, options, callback is not None
+    x, _, good, told = SOLUTION((level, "auto", True), SEARCHED, (field,), kit, start, p)
+    if callback is not None:
+        points = LEFT(POINTS(told[3], told[4], start.size + len(BEHIND[name])), x)
+        followed(callback, points, BEHIND[name], lambda x: number(field((x,), floats, others)), (field,))
+    text = [told[2]] if name in ("basinhopping", "dual_annealing") else told[2]
+    return ScalarMinimum(x, number(field((x,), floats, others)), good, told[0], told[1], text)
 
 
-def within(name, func, bounds, args, options):
+def within(name, func, bounds, args, options, callback=None):
     """The lowest minimum between bounds."""
     low, high = 1.0 * lower_of(bounds), 1.0 * upper_of(bounds)
-    return lowest(name, func, stop_gradient(0.5 * (low + high)), args, low, high, options)
+    return lowest(name, func, stop_gradient(0.5 * (low + high)), args, low, high, options, callback)
 
 
 def lower_of(bounds):
@@ -84,7 +98,7 @@ def differential_evolution(
     updating="immediate", workers=1, constraints=(), x0=None, *, integrality=None, vectorized=False, seed=None,
 ):  # fmt: skip
     """The lowest minimum between bounds, by differential evolution."""
-    refused("differential_evolution", callback=callback, integrality=integrality, vectorized=vectorized)
+    refused("differential_evolution", integrality=integrality, vectorized=vectorized)
     if not isinstance(constraints, (tuple, list)) or len(constraints) > 0:
         raise NotImplementedError("scipy.optimize.differential_evolution(constraints=...): polish with minimize")
     options = given(
@@ -92,7 +106,7 @@ def differential_evolution(
         rng=rng, seed=seed, disp=disp, polish=polish, init=init, atol=atol, updating=updating,
         x0=x0 if x0 is None else stop_gradient(vector(x0)),
     )  # fmt: skip
-    return within("differential_evolution", func, bounds, args, options)
+    return within("differential_evolution", func, bounds, args, options, callback)
 
 
 @implements(scipy.optimize.dual_annealing)
@@ -101,13 +115,13 @@ def dual_annealing(
     visit=2.62, accept=-5.0, maxfun=1e7, rng=None, no_local_search=False, callback=None, x0=None, *, seed=None,
 ):  # fmt: skip
     """The lowest minimum between bounds, by annealing."""
-    refused("dual_annealing", callback=callback, minimizer_kwargs=minimizer_kwargs)
+    refused("dual_annealing", minimizer_kwargs=minimizer_kwargs)
     options = given(
         maxiter=maxiter, initial_temp=initial_temp, restart_temp_ratio=restart_temp_ratio, visit=visit, accept=accept,
         maxfun=maxfun, rng=rng, seed=seed, no_local_search=no_local_search,
         x0=x0 if x0 is None else stop_gradient(vector(x0)),
     )  # fmt: skip
-    return within("dual_annealing", func, bounds, args, options)
+    return within("dual_annealing", func, bounds, args, options, callback)
 
 
 @implements(scipy.optimize.shgo)
@@ -142,7 +156,7 @@ def basinhopping(
     stepwise_factor=0.9, seed=None,
 ):  # fmt: skip
     """The lowest of many minima, from points that are drawn at random."""
-    refused("basinhopping", callback=callback, take_step=take_step, accept_test=accept_test)
+    refused("basinhopping", take_step=take_step, accept_test=accept_test)
     kwargs = {} if minimizer_kwargs is None else minimizer_kwargs
     for name in ("jac", "hess", "hessp", "bounds", "constraints", "callback"):
         if name in kwargs:
@@ -154,7 +168,7 @@ def basinhopping(
     )  # fmt: skip
     start = stop_gradient(vector(x0))
     free = np.full(start.size, np.inf)
-    return lowest("basinhopping", func, start, kwargs.get("args", ()), -free, free, options)
+    return lowest("basinhopping", func, start, kwargs.get("args", ()), -free, free, options, callback)
 
 
 @implements(scipy.optimize.brute)

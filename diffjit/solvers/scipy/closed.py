@@ -30,9 +30,10 @@ from diffjit.solvers.states import fitting
 class Closed:
     """A function that is interpreted already: `n` of its flat arguments are points, `more` are the others."""
 
-    def __init__(self, inner: Inner, n: int, function: Any, more: list[Any]) -> None:
+    def __init__(self, inner: Inner, n: int, function: Any, more: list[Any], again: Any) -> None:
         self.inner, self.n = inner, n
         self.function, self.more = function, more
+        self.again = again  # interprets the same call once more
         self.__name__ = inner.program.function.name
         rest = range(n, len(inner.inputs))
         self.floats = [k for k in rest if is_float(inner.inputs[k].type)]
@@ -143,15 +144,19 @@ def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
     more = interpreter.sequence_items(args[2], node) if _listed(interpreter, args[2]) else [args[2]]
     function = plain(interpreter, args[0])
     takes = tuple(mode.obj for mode in interpreter.sequence_items(args[3], node))
-    inner = nest(
-        interpreter, _looked_at(interpreter, function), [*points, *more], {}, node,
-        refusal="a function in the hands of SciPy", demand=takes,
-        plainly=elsewhere,
-    )  # fmt: skip
+
+    def interpreted() -> Inner | None:
+        return nest(
+            interpreter, _looked_at(interpreter, function), [*points, *more], {}, node,
+            refusal="a function in the hands of SciPy", demand=takes,
+            plainly=elsewhere,
+        )  # fmt: skip
+
+    inner = interpreted()
     if inner is None:
         return NONE
     n = len(flatten_call(tuple(interpreter.enter(p, Entry())[0] for p in points), {}).leaves)
-    field = Closed(inner, n, function, more)
+    field = Closed(inner, n, function, more, interpreted)
     return av.Tup((Static(field), field.given(field.floats), field.given(field.others)))
 
 
@@ -188,14 +193,25 @@ def parameters(f: Any) -> Any:
     raise TypeError("only programs call this")
 
 
+def named_parameters(f: Any) -> Any:
+    """The names of a function's parameters."""
+    raise TypeError("only programs call this")
+
+
 def _parameters_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+    return Static(len(_named_inside(interpreter, args, kwargs, node).items))
+
+
+def _named_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
     del interpreter, kwargs, node
     function = args[0]
+    bound = isinstance(function, av.Bound)
     if isinstance(function, Static):
-        return Static(len(inspect.signature(function.obj).parameters))
-    if isinstance(function, av.Bound):
-        return Static(len(signature(function.function).parameters) - 1)
-    return Static(len(signature(function).parameters))
+        found = inspect.signature(function.obj).parameters
+    else:
+        found = signature(function.function if bound else function).parameters
+    return av.Tup(tuple(map(Static, list(found)[bound:])))
 
 
 parameters.__diffjit_inline__ = _parameters_inside  # type: ignore[attr-defined]
+named_parameters.__diffjit_inline__ = _named_inside  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.api.matrices import jacfwd
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.remarks import number_of
 from diffjit.solvers.scipy.closed import closed, parameters
 from diffjit.solvers.scipy.handed import SOLUTION, vector, within
 from diffjit.solvers.scipy.results import Fit, Untold
@@ -84,11 +85,11 @@ def found_fit(fields, x0, kit, p):
         lambda x: np.ravel(fields[0]((np.array(x),), floats, others)), x0, bounds=(low, high), loss=loss, f_scale=scale,
         **given,
     )  # fmt: skip
-    counts = int(found.status), int(found.nfev)
-    return found.x, found.active_mask.astype(float), bool(found.success), counts
+    told = int(found.status), int(found.nfev), number_of(str(found.message))
+    return found.x, found.active_mask.astype(float), bool(found.success), told
 
 
-FIT = foreign(found_fit, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+FIT = foreign(found_fit, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 @implements(scipy.optimize.least_squares)
@@ -124,9 +125,9 @@ def least_squares(
     steep, steep_floats, steep_others = once(field, loss, f_scale, start, floats, others)
     p = floats, steep_floats, np.zeros(start.size) + low, np.zeros(start.size) + high
     kit = others, steep_others, more, loss, f_scale, options
-    x, sides, good, counts = SOLUTION((settled, "dense", True), FIT, (field, slope, steep), kit, start, p)
+    x, sides, good, told = SOLUTION((settled, "dense", True), FIT, (field, slope, steep), kit, start, p)
     r, jacobian, slope = steep((x,), steep_floats, steep_others)
-    return Fit(x, half(loss, f_scale, r), r, jacobian, slope, sides.astype(int), good, counts[0], counts[1])
+    return Fit(x, half(loss, f_scale, r), r, jacobian, slope, sides.astype(int), good, told[0], told[1], told[2])
 
 
 # Curves ---------------------------------------------------------------------------------------------------------------
@@ -252,11 +253,11 @@ def nnls(A, b, *, maxiter=None, atol=None):
 def found_linear(fields, x0, kit, p):
     """`scipy.optimize.lsq_linear` at work."""
     found = scipy.optimize.lsq_linear(p[0], p[1], bounds=(p[2], p[3]), **kit[0])
-    counts = int(found.status), int(found.nit)
-    return found.x, found.active_mask.astype(float), bool(found.success), counts
+    told = int(found.status), int(found.nit), number_of(str(found.message))
+    return found.x, found.active_mask.astype(float), bool(found.success), told
 
 
-LINEAR = foreign(found_linear, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+LINEAR = foreign(found_linear, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 @implements(scipy.optimize.lsq_linear)
@@ -272,11 +273,11 @@ def lsq_linear(
         "method": method, "tol": tol, "lsq_solver": lsq_solver, "lsmr_tol": lsmr_tol, "max_iter": max_iter,
         "verbose": verbose,
     }  # fmt: skip
-    x, sides, good, counts = SOLUTION(
+    x, sides, good, told = SOLUTION(
         (settled_linear, "dense", True), LINEAR, (), (options, ()), start, (a, b, start + low, start + high)
     )
     r = a @ x - b
-    return Fit(x, 0.5 * np.sum(r * r), r, a, np.transpose(a) @ r, sides.astype(int), good, counts[0], counts[1])
+    return Fit(x, 0.5 * np.sum(r * r), r, a, np.transpose(a) @ r, sides.astype(int), good, told[0], told[1], told[2])
 
 
 def found_assignment(cost, maximize):

@@ -78,7 +78,12 @@ def solution_jvp(equation, way, fields, primals, tangents):
         x_dot = OF_MATRIX(ROUNDING, slope, like(x, -moved))
     else:
         x_dot = SOLVE(plan, fixed, False, like(x, -moved), (near, p))
-    return (x, sides, good, told), (x_dot, 0.0 * sides, good, told)
+    return (x, sides, good, told), (x_dot, 0.0 * sides, good, still(told))
+
+
+def still(told):
+    """Tangents of what else SciPy says: none here. What of it depends on parameters is asked for by `remarks.LEFT`."""
+    return tuple(0.0 * t if np.ndim(t) > 0 else t for t in told)
 
 
 SOLUTION.trusted = True  # tangents pass through derivatives and linear systems alone
@@ -178,7 +183,7 @@ def asked(fields, floats, others, more, options, low, high):
     def height(x):
         return float(np.ravel(field((np.array(x),), floats, others))[0])
 
-    given = dict(options)
+    given = {name: option for name, option in options.items() if name != "remarks"}
     if slope is not None:
         given["jac"] = lambda x: np.ravel(slope((np.array(x),), *more[0]))
     if bend is not None:

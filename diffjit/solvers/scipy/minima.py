@@ -17,6 +17,8 @@ from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.callbacks import followed
+from diffjit.solvers.aside.remarks import LEFT, POINTS, like_told, minimised, number_of
 from diffjit.solvers.constrained.forms import listed
 from diffjit.solvers.constrained.minimum import constrained
 from diffjit.solvers.scipy.closed import closed, number
@@ -66,13 +68,12 @@ def found_minimum(fields, x0, kit, p):
     others, more, options = kit
     floats, low, high = p
     height, given = asked(fields, floats, others, more, options, low, high)
-    found = scipy.optimize.minimize(height, x0, **given)
+    found, told = minimised(height, x0, given, options)
     x = vector(found.x)
-    counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)
-    return x, sides_of(x, low, high), bool(found.success), counts
+    return x, sides_of(x, low, high), bool(found.success), told
 
 
-MINIMUM = foreign(found_minimum, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
+MINIMUM = foreign(found_minimum, result=lambda fields, x0, kit, p: (x0, x0, True, like_told(x0, kit[2])))
 
 
 @implements(scipy.optimize.minimize)
@@ -81,18 +82,18 @@ def minimize(
     callback=None, options=None,
 ):  # fmt: skip
     """A minimum of a function of several numbers."""
-    if callback is not None:
-        raise NotImplementedError("scipy.optimize.minimize(callback=...): leave it out")
     if jac is True:
         return minimize(
             lambda x, *more: fun(x, *more)[0], x0, args, method, lambda x, *more: fun(x, *more)[1], hess, hessp, bounds,
-            constraints, tol, None, options,
+            constraints, tol, callback, options,
         )  # fmt: skip
     start = stop_gradient(vector(x0))
     field, floats, others = closed(fun, (start,), args, ("reverse", "forward"))
     slope, bend, product = None, None, None
     first, second, third = ((), ()), ((), ()), ((), ())
-    given = {"method": method, "tol": tol, "options": options}
+    held = len(listed(constraints)) > 0
+    way = method.lower() if isinstance(method, str) else "slsqp" if held else "bfgs" if bounds is None else "l-bfgs-b"
+    given = {"method": method, "tol": tol, "options": options, "remarks": (way, callback is not None)}
     if callable(jac):
         slope, more, rest = closed(jac, (start,), args, ("reverse", "forward"))
         first = (more, rest)
@@ -108,15 +109,20 @@ def minimize(
         third = (more, rest)
     functions, more = (field, slope, bend, product), stop_gradient((first, second, third))
     low, high = lower(bounds, start.size), upper(bounds, start.size)
-    way = method.lower() if isinstance(method, str) else ""
-    if len(listed(constraints)) > 0 or (bounds is not None and way in INSIDE):
-        x, good, counts = constrained(functions, others, more, given, start, floats, low, high, constraints)
+    rules = ()
+    if held or (bounds is not None and way in INSIDE):
+        x, good, told, rules = constrained(functions, others, more, given, start, floats, low, high, constraints)
     else:
         kit, p = (others, more, given), (floats, low, high)
-        x, _, good, counts = SOLUTION((level, "auto", True), MINIMUM, functions, kit, start, p)
+        x, _, good, told = SOLUTION((level, "auto", True), MINIMUM, functions, kit, start, p)
+    if callback is not None:
+        if way == "trust-constr":
+            raise NotImplementedError("scipy.optimize.minimize(callback=...) by trust-constr: leave it out")
+        points = LEFT(POINTS(told[7], told[8], start.size), x)
+        followed(callback, points, (), lambda x: number(field((x,), floats, others)), (functions, rules))
     value = number(field((x,), floats, others))
     uncounted = way == "cobyla"  # SciPy does not count its steps
-    return Minimum(x, value, good, counts[0], None if uncounted else counts[1], counts[2])
+    return Minimum(x, value, good, told[0], None if uncounted else told[1], told[2], way, told[3:])
 
 
 # One number -----------------------------------------------------------------------------------------------------------
@@ -135,16 +141,17 @@ def found_lowest(fields, x0, kit, p):
     if len(bounds) > 0:
         given["bounds"] = bounds
     found = scipy.optimize.minimize_scalar(height, **given)
+    told = int(found.nit), int(found.nfev), number_of(str(found.message))
     x, side = float(found.x), 0.0
     if len(bounds) > 0:
         if height(bounds[0]) < found.fun:
             side = -1.0
         elif height(bounds[1]) < found.fun:
             side = 1.0
-    return np.array([x]), np.array([side]), bool(found.success), (int(found.nit), int(found.nfev))
+    return np.array([x]), np.array([side]), bool(found.success), told
 
 
-LOWEST = foreign(found_lowest, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+LOWEST = foreign(found_lowest, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 def level_inside(fields, kit, x, p):
@@ -162,5 +169,5 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     between = np.zeros(0) if bounds is None else np.array(bounds, dtype=float)
     given = {"method": method, "tol": tol, "options": options}
     kit = others, given, stop_gradient(near), stop_gradient(between)
-    x, _, good, counts = SOLUTION((level_inside, "dense", True), LOWEST, (field,), kit, start, floats)
-    return ScalarMinimum(x[0], field((x,), floats, others), good, counts[0], counts[1])
+    x, _, good, told = SOLUTION((level_inside, "dense", True), LOWEST, (field,), kit, start, floats)
+    return ScalarMinimum(x[0], field((x,), floats, others), good, told[0], told[1], told[2])

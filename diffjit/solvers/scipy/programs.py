@@ -21,6 +21,7 @@ from diffjit.api.custom import custom_jvp
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.remarks import number_of, said
 from diffjit.solvers.scipy.handed import vector
 
 
@@ -36,10 +37,12 @@ class Program:
     status: Any
     nit: Any
 
+    text: Any
+
     @property
-    def message(self) -> str:
-        """Not given."""
-        raise NotImplementedError("`message` of a linear program: ask for `status`")
+    def message(self) -> Any:
+        """Why it ended."""
+        return said(self.text)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -54,7 +57,7 @@ def found_program(c, upper, upper_b, equal, equal_b, low, high, method, options)
     found = scipy.optimize.linprog(
         c, upper, upper_b, equal, equal_b, np.stack((low, high), axis=1), method=method, options=options
     )
-    told = int(found.status), int(found.nit), bool(found.success)
+    told = int(found.status), int(found.nit), bool(found.success), number_of(str(found.message))
     basis = np.zeros(n, int)
     if found.x is None:
         return np.full(n, np.nan), basis, np.zeros(n), False, told
@@ -79,7 +82,7 @@ def found_program(c, upper, upper_b, equal, equal_b, low, high, method, options)
 PROGRAM = foreign(
     found_program,
     result=lambda c, upper, upper_b, equal, equal_b, low, high, method, options: (
-        c, np.zeros(c.shape[0], int), c, True, (0, 0, True)
+        c, np.zeros(c.shape[0], int), c, True, (0, 0, True, 0)
     ),
 )  # fmt: skip
 
@@ -144,5 +147,5 @@ def linprog(
     else:
         x = UNMOVED(good, start, given)
     return Program(
-        x, np.sum(c * x), upper_b - upper @ x, equal_b - equal @ x, told[2], told[0], told[1]
+        x, np.sum(c * x), upper_b - upper @ x, equal_b - equal @ x, told[2], told[0], told[1], told[3]
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.solvers.aside.remarks import LEFT, SLOPED, said
 from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.vectors import rows
 
@@ -117,6 +118,21 @@ class RootResult:
     fun: Any
     success: Any
     status: Any
+    text: Any
+    count: Any
+    method: Any
+
+    @property
+    def message(self) -> Any:
+        """Why it ended."""
+        return said(self.text)
+
+    @property
+    def nfev(self) -> Any:
+        """How often the function was called; not all methods say so."""
+        if self.method not in ("hybr", "lm", "df-sane"):
+            raise AttributeError("nfev")
+        return self.count
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -124,7 +140,7 @@ class RootResult:
 
 @dataclass
 class Minimum:
-    """What `scipy.optimize.minimize` gives."""
+    """What `scipy.optimize.minimize` gives; `way`: by which method, `remarks`: what that says of its own steps."""
 
     x: Any
     fun: Any
@@ -132,6 +148,38 @@ class Minimum:
     status: Any
     nit: Any
     nfev: Any
+    way: Any
+    remarks: Any
+
+    @property
+    def message(self) -> Any:
+        """Why it ended."""
+        return said(self.remarks[0])
+
+    @property
+    def njev(self) -> Any:
+        """How often the slope was asked for."""
+        if self.way not in SLOPED or self.way == "tnc":
+            raise AttributeError("njev")
+        return self.remarks[1]
+
+    @property
+    def jac(self) -> Any:
+        """The slope where SciPy's code has stopped."""
+        if self.way == "trust-constr":
+            raise NotImplementedError("`jac` by trust-constr: differentiate the constraints")
+        if self.way not in SLOPED:
+            raise AttributeError("jac")
+        return LEFT(self.remarks[2], self.x)
+
+    @property
+    def hess_inv(self) -> Any:
+        """What BFGS has found of the inverse of the matrix of second derivatives."""
+        if self.way == "l-bfgs-b":
+            raise NotImplementedError("`hess_inv` by L-BFGS-B: ask for it by BFGS")
+        if self.way != "bfgs":
+            raise AttributeError("hess_inv")
+        return LEFT(self.remarks[3], self.x)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -146,6 +194,12 @@ class ScalarMinimum:
     success: Any
     nit: Any
     nfev: Any
+    text: Any
+
+    @property
+    def message(self) -> Any:
+        """Why it ended; searches that end in parts say so in a list."""
+        return [said(text) for text in self.text] if isinstance(self.text, list) else said(self.text)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -164,6 +218,17 @@ class Fit:
     success: Any
     status: Any
     nfev: Any
+    text: Any
+
+    @property
+    def message(self) -> Any:
+        """Why it ended."""
+        return said(self.text)
+
+    @property
+    def optimality(self) -> Any:
+        """The greatest slope of a number that is free to move."""
+        return np.max(np.abs(np.where(self.active_mask == 0, self.grad, 0.0)))
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

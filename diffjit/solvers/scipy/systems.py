@@ -14,6 +14,7 @@ import scipy.optimize
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.remarks import number_of, said
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.scipy.handed import SOLUTION, vector
 from diffjit.solvers.scipy.results import RootResult
@@ -34,10 +35,11 @@ def found_system(fields, x0, kit, p):
     jac = None if fields[1] is None else called(fields[1], *slope)
     found = scipy.optimize.root(called(fields[0], p, others), x0, method=options["method"], jac=jac,
                                 tol=options["tol"], options=options["options"])  # fmt: skip
-    return vector(found.x), 0.0 * vector(x0), bool(found.success), (int(found.status),)
+    told = int(found.status), number_of(str(found.message)), int(found.get("nfev", 0))
+    return vector(found.x), 0.0 * vector(x0), bool(found.success), told
 
 
-SYSTEM = foreign(found_system, result=lambda fields, x0, kit, p: (x0, x0, True, (0,)))
+SYSTEM = foreign(found_system, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 def found_zeros(fields, x0, kit, p):
@@ -49,10 +51,10 @@ def found_zeros(fields, x0, kit, p):
     x, info, ier, text = scipy.optimize.fsolve(f, x0, fprime=jac, full_output=True, **given)
     if ier != 1 and options["told"]:
         warnings.warn(text, RuntimeWarning, stacklevel=1)
-    return x, 0.0 * x, ier == 1, (int(info["nfev"]), int(ier))
+    return x, 0.0 * x, ier == 1, (int(info["nfev"]), int(ier), number_of(text))
 
 
-ZEROS = foreign(found_zeros, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0)))
+ZEROS = foreign(found_zeros, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
 def opened(func, x0, args, jac):
@@ -76,11 +78,11 @@ def fsolve(
         "col_deriv": col_deriv, "xtol": xtol, "maxfev": maxfev, "band": band, "epsfcn": epsfcn, "factor": factor,
         "diag": diag, "told": not full_output,
     }  # fmt: skip
-    x, _, good, told = SOLUTION((balance, "dense", False), ZEROS, fields, (others, slope, options), start, floats)
+    x, _, _, told = SOLUTION((balance, "dense", False), ZEROS, fields, (others, slope, options), start, floats)
     if not full_output:
         return x
     info = {"nfev": told[0], "fvec": vector(fields[0]((x,), floats, others))}
-    return x, info, told[1], "The solution converged." if good else "The solution did not converge."
+    return x, info, told[1], said(told[2])
 
 
 @implements(scipy.optimize.root)
@@ -97,7 +99,7 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
     kit = others, slope, {"method": method, "tol": tol, "options": options}
     x, _, good, told = SOLUTION((balance, "auto", False), SYSTEM, fields, kit, start, floats)
     x = np.reshape(x, np.shape(x0)) if np.ndim(x0) > 1 else x
-    return RootResult(x, fields[0]((x,), floats, others), good, told[0])
+    return RootResult(x, fields[0]((x,), floats, others), good, told[0], told[1], told[2], method)
 
 
 def still(fields, kit, x, p):

@@ -23,8 +23,9 @@ from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.sparse.matrices import is_sparse, times
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside.remarks import Trail, where
 from diffjit.solvers.scipy.closed import closed
-from diffjit.solvers.sparse.operators import Operator, map_of, with_operator
+from diffjit.solvers.sparse.operators import Operator, heard, map_of, with_operator
 
 # `how`, what is known of a system while specialising: the method's name, whether the matrix is dense, and the user's
 # function where that is the preconditioner. `kit`, what has no derivative: options, first guess, preconditioner.
@@ -52,14 +53,17 @@ def preconditioner(field: Any, given: Any, turned: bool, n: int) -> Any:
 
 def found(how: Any, kit: Any, data: Any, row: Any, col: Any, b: Any) -> Any:
     """SciPy's method at work: the solution, and what it says."""
-    name, dense, field = how
+    name, dense, field, follows = how
     options, guess, before = kit
     n = b.shape[0]
+    trail = Trail() if follows else None
+    if follows:
+        options = {**options, "callback": trail}
     x, told = getattr(scipy.sparse.linalg, name)(
         matrix(dense, data, row, col, n), np.array(b), guess if guess is None else np.array(guess),
         **conditioned(name, preconditioner(field, before, False, n)), **options,
     )  # fmt: skip
-    return np.asarray(x, dtype=b.dtype), int(told)
+    return np.asarray(x, dtype=b.dtype), (int(told), *where(trail))
 
 
 def conditioned(name: str, made: Any) -> dict[str, Any]:
@@ -67,12 +71,12 @@ def conditioned(name: str, made: Any) -> dict[str, Any]:
     return {} if made is None else {"M1" if name == "qmr" else "M": made}
 
 
-FOUND = foreign(found, result=lambda how, kit, data, row, col, b: (b, 0))
+FOUND = foreign(found, result=lambda how, kit, data, row, col, b: (b, (0, 0, 0)))
 
 
 def exact(how: Any, turned: bool, kit: Any, data: Any, row: Any, col: Any, b: Any) -> Any:
     """The solution to rounding."""
-    name, dense, field = how
+    name, dense, field, _ = how
     options, _, before = kit
     n = b.shape[0]
     right = np.array(b)
@@ -143,7 +147,7 @@ def moved(how: Any, primals: Any, tangents: Any) -> Any:
     """The exact solution moves."""
     kit, data, row, col, b = primals
     x, told = ITERATED(how, kit, data, row, col, b)
-    if told != 0:
+    if told[0] != 0:
         raise RuntimeError("scipy.sparse.linalg: the iteration did not converge, what it gave has no derivative")
     near = SOLVED(how, False, kit, data, row, col, b)
     change = tangents[4] - times(tangents[1], row, col, b.shape[0], near)
@@ -160,14 +164,14 @@ def entries(A: Any) -> Any:
     return True, np.ravel(a), np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
 
 
-def system(name: str, A: Any, b: Any, x0: Any, before: Any, callback: Any, options: Any, shift: Any = None) -> Any:
-    """A solution by one of SciPy's methods."""
-    if callback is not None:
-        raise NotImplementedError(f"scipy.sparse.linalg.{name}(callback=...): leave it out")
+def system(
+    name: str, A: Any, b: Any, x0: Any, before: Any, callback: Any, options: Any, shift: Any = None, norms: bool = False
+) -> Any:
+    """A solution by one of SciPy's methods; `norms`: a callback gets norms, not points."""
     if isinstance(x0, str):
         raise NotImplementedError(f"scipy.sparse.linalg.{name}(x0='Mb'): give M @ b")
     if isinstance(A, Operator):
-        return with_operator(name, A, b, x0, before, options)
+        return with_operator(name, A, b, x0, before, options, callback, norms)
     dense, data, row, col = entries(A)
     b = np.ravel(as_float(np.asarray(b)))
     n = b.shape[0]
@@ -175,6 +179,8 @@ def system(name: str, A: Any, b: Any, x0: Any, before: Any, callback: Any, optio
         raise ValueError(f"shapes of A {A.shape} and b {b.shape} are incompatible")
     kind = np.result_type(data, b)
     data, b = data.astype(kind), b.astype(kind)
+    if callback is not None and kind.kind == "c":
+        raise NotImplementedError(f"scipy.sparse.linalg.{name}(callback=...) of complex numbers: leave it out")
     if shift is not None:
         along = np.arange(n)
         shifts = np.zeros(n, kind) - shift
@@ -185,7 +191,11 @@ def system(name: str, A: Any, b: Any, x0: Any, before: Any, callback: Any, optio
         field, *given = closed(before.matvec, (stop_gradient(b),), (), ())
     elif before is not None:
         given = entries(before)
-    return ITERATED((name, dense, field), stop_gradient((options, x0, given)), data, row, col, b)
+    how = name, dense, field, callback is not None
+    x, told = ITERATED(how, stop_gradient((options, x0, given)), data, row, col, b)
+    if callback is not None:
+        heard(callback, told, n, x, norms, field)
+    return x, told[0]
 
 
 def known(**options: Any) -> Any:
@@ -236,7 +246,10 @@ def gmres(
     A, b, x0=None, *, rtol=1e-05, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None
 ):  # fmt: skip
     """Generalised minimal residuals."""
-    return system("gmres", A, b, x0, M, callback, known(rtol=rtol, atol=atol, restart=restart, maxiter=maxiter))
+    options = known(rtol=rtol, atol=atol, restart=restart, maxiter=maxiter)
+    if callback is not None:
+        options["callback_type"] = "legacy" if callback_type is None else callback_type
+    return system("gmres", A, b, x0, M, callback, options, None, callback_type != "x")
 
 
 @implements(scipy.sparse.linalg.lgmres)

@@ -18,6 +18,8 @@ from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.sparse.matrices import is_sparse
 from diffjit.primitives.registry import implements
+from diffjit.solvers.aside import callbacks
+from diffjit.solvers.aside.remarks import LEFT, POINTS, Trail, where
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.scipy.handed import SOLUTION, vector
 
@@ -153,9 +155,12 @@ def map_of(field, floats, others, n):
 
 def found(fields, x0, kit, p):
     """SciPy's method at work."""
-    others, before, name, options, guess = kit
+    others, before, name, options, follows, guess = kit
     n = p[1].shape[0]
     given = dict(options)
+    trail = Trail() if follows else None
+    if follows:
+        given["callback"] = trail
     if fields[1] is not None:
         given["M"] = map_of(fields[1], *before, n)
     elif before is not None:
@@ -163,13 +168,22 @@ def found(fields, x0, kit, p):
     x, told = getattr(scipy.sparse.linalg, name)(
         map_of(fields[0], p[0], others, n), np.array(p[1]), guess if guess is None else np.array(guess), **given
     )
-    return np.ravel(x), np.zeros(n), told == 0, (int(told),)
+    return np.ravel(x), np.zeros(n), told == 0, (int(told), *where(trail))
 
 
-FOUND = foreign(found, result=lambda fields, x0, kit, p: (x0, x0, True, (0,)))
+FOUND = foreign(found, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
-def with_operator(name, A, b, x0, before, options):
+def heard(callback, told, n, x, norms, functions):
+    """Call a callback with what a method has handed it: points, or norms of what is left."""
+    points = LEFT(POINTS(told[1], told[2], 1 if norms else n), x)
+    if norms:
+        callbacks.heard(callback, points, (functions,))
+    else:
+        callbacks.followed(callback, points, (), lambda x: x, (functions,))
+
+
+def with_operator(name, A, b, x0, before, options, callback=None, norms=False):
     """A solution by one of SciPy's methods, of a system whose map is known by its products."""
     b = np.ravel(as_float(np.asarray(b)))
     if b.dtype != np.float64:
@@ -185,6 +199,8 @@ def with_operator(name, A, b, x0, before, options):
         given = stop_gradient((ready_floats, ready_others))
     elif before is not None:
         given = stop_gradient(before.toarray() if is_sparse(before) else before)
-    kit = others, given, name, options, x0 if x0 is None else stop_gradient(x0)
+    kit = others, given, name, options, callback is not None, x0 if x0 is None else stop_gradient(x0)
     x, _, _, told = SOLUTION((left, "auto", False), FOUND, (field, ready), kit, start, (floats, b))
+    if callback is not None:
+        heard(callback, told, n, x, norms, (field, ready))
     return x, told[0]

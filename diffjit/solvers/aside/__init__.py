@@ -1,0 +1,1 @@
+"""What solvers of SciPy's say and do beside finding a solution."""
