@@ -47,6 +47,7 @@ _LATE = {
     np.linalg.eigvals: "diffjit.solvers.algebra.spectra",
     np.roots: "diffjit.solvers.algebra.spectra",
     np.polynomial.polynomial.polyroots: "diffjit.solvers.algebra.spectra",
+    np.nditer: "diffjit.primitives.library.resumed.elements",
     np.matrix: "diffjit.primitives.library.subclasses.matrices",
     np.asmatrix: "diffjit.primitives.library.subclasses.matrices",
     np.bmat: "diffjit.primitives.library.subclasses.matrices",

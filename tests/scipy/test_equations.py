@@ -117,3 +117,25 @@ def test_without_a_stabilising_solution(equation: Any) -> None:
 def test_least_squares_without_residuals() -> None:
     with pytest.raises(dj.UnsupportedSyntax, match="tall"):
         dj.jit(lambda a, b: la.lstsq(a, b)[0], backend="python")(S, S[0])
+
+
+def by_differences(a):
+    x = np.array([1.0, 1.0])
+    for _ in range(20):
+        left = np.array([x[0] ** 2 - a, x[0] * x[1] - 2])
+        slopes = scipy.optimize.approx_fprime(x, lambda q: np.array([q[0] ** 2 - a, q[0] * q[1] - 2]), 1e-7)
+        x = x - np.linalg.solve(slopes, left)
+    return x[1]
+
+
+def quotients(a):
+    steps = np.array([1e-2, 1e-3])
+    slopes = scipy.optimize.approx_fprime(a * np.array([1.0, -2.0]), lambda q, c: c * q[0] ** 2 * q[1], steps, 2.0)
+    return np.sum(slopes**2) + scipy.optimize.check_grad(lambda q: q[0] ** 3, lambda q: 3 * q**2, [a], epsilon=1e-3)
+
+
+@pytest.mark.parametrize("f", [by_differences, quotients])
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_quotients_of_differences(f, backend):
+    assert dj.jit(f, backend=backend)(0.7) == pytest.approx(f(0.7), rel=1e-12)
+    assert dj.grad(f, backend=backend)(0.7) == pytest.approx((f(0.7 + 1e-4) - f(0.7 - 1e-4)) / 2e-4, rel=1e-6)

@@ -67,6 +67,8 @@ class NumpyMethods(Mixin):
             return Static(value.type.dtype.itemsize)
         if name == "strides" and is_array:
             return self.strides_of(value)
+        if name == "flags" and is_array:
+            return self.call(Static(windows.Flags), [value], {}, node)
         if name == "nbytes":
             return self.ew("multiply", self.np_size(value), Static(value.type.dtype.itemsize))
         own = ("astype", "item", "tolist", "view", "setflags", "is_integer", "__array__", *BETWEEN_SIDES)

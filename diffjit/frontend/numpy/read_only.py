@@ -48,6 +48,11 @@ class ReadOnly(Mixin):
         """Whether the array stands in memory row by row, as far as is known."""
         return Static(a.type.layout == "C")
 
+    @core(windows.layout_of)
+    def layout(self, a: Any) -> Any:
+        """How it stands in memory, as far as is known."""
+        return Static("C" if a.type.ndim == 0 else a.type.layout)
+
     @core(windows.written_through)
     def mark_written(self, shown: Any) -> Any:
         """A diagonal that is no read-only one."""

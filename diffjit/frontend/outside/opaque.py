@@ -87,8 +87,7 @@ class OpaqueCalls(Mixin):
         if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):
             message, cure = f"`{_name(obj)}`, which says how decimals are rounded", "call it outside the program"
             raise self.unsupported("DJ118", message, node, cure)
-        named = () if obj in (dict,) else heeded(obj, kwargs)  # a dict by names holds what it is given
-        if any(map(self.is_opaque, (*args, *named))) and self.takes_operands(obj):
+        if any(map(self.is_opaque, (*args, *_looked_at(obj, kwargs)))) and self.takes_operands(obj):
             return self.call_with_objects(obj, args, kwargs, node)
         if obj is warnings.warn and self.warnings_raise:
             cure = "raise an exception"
@@ -392,6 +391,11 @@ class OpaqueCalls(Mixin):
                         operands.append(piece)
                         parts.append((Slot(len(operands) - 1), text))
         return parts
+
+
+def _looked_at(function: Any, named: dict[str, Any]) -> list[Any]:
+    """What a function looks at of what it is given by name: a dict holds it as it is."""
+    return [] if function is dict else heeded(function, named)
 
 
 def _contents(read: Any) -> Any:

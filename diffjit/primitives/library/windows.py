@@ -26,6 +26,54 @@ def in_rows(a):
     return a.flags.c_contiguous
 
 
+def layout_of(a):
+    """How an array is known to stand in memory: "C", "F", or "A" where that is not known."""
+    return "C" if a.flags.c_contiguous else "F" if a.flags.f_contiguous else "A"
+
+
+class Flags:
+    """What `a.flags` says of how an array stands in memory."""
+
+    def __init__(self, a):
+        """Ask for its layout."""
+        self.layout = layout_of(a)
+        if self.layout == "A":
+            raise NotImplementedError("flags of an array whose steps are not known: take np.ascontiguousarray of it")
+        self.either = a.size == 0 or sum([int(n > 1) for n in a.shape]) <= 1
+
+    @property
+    def c_contiguous(self):
+        """Whether rows stand one after another."""
+        return self.layout == "C" or self.either
+
+    @property
+    def f_contiguous(self):
+        """Whether columns do."""
+        return self.layout == "F" or self.either
+
+    @property
+    def contiguous(self):
+        """As `c_contiguous`."""
+        return self.c_contiguous
+
+    @property
+    def forc(self):
+        """Whether rows or columns do."""
+        return True
+
+    @property
+    def fnc(self):
+        """Whether columns do, and rows do not."""
+        return self.f_contiguous and not self.c_contiguous
+
+    def __getitem__(self, name):
+        if name in ("C_CONTIGUOUS", "C", "CONTIGUOUS"):
+            return self.c_contiguous
+        if name in ("F_CONTIGUOUS", "F"):
+            return self.f_contiguous
+        raise NotImplementedError(f"the flag {name!r} of an array: leave it out")
+
+
 def written_through(shown):
     """A diagonal; the frontend lets programs write to it, as to what `np.einsum("ii->i", a)` gives."""
     return shown

@@ -159,6 +159,33 @@ def fmin_cobyla(
     return minimize(func, x0, args, method="COBYLA", constraints=rules, options=options, callback=callback).x
 
 
+@implements(scipy.optimize.approx_fprime)
+def approx_fprime(xk, f, epsilon=EPS, *args):
+    """Quotients of differences: the gradient of a function, or the Jacobian of several."""
+    x = np.atleast_1d(np.asarray(xk)) * 1.0
+    if x.ndim > 1:
+        raise ValueError("`x0` must have at most 1 dimension.")
+    before = np.atleast_1d(np.asarray(f(x, *args)))
+    steps = np.zeros(x.size) + epsilon
+    rows = np.zeros((x.size, before.size))
+    for k in range(x.size):
+        step = steps[k]
+        if (x[k] + step) - x[k] == 0.0:
+            step = EPS * (1.0 if x[k] >= 0.0 else -1.0) * max(1.0, abs(x[k]))
+        there = x.copy()
+        there[k] = x[k] + step
+        rows[k] = (np.atleast_1d(np.asarray(f(there, *args))) - before) / (there[k] - x[k])
+    return np.ravel(rows) if before.size == 1 else np.transpose(rows)
+
+
+@implements(scipy.optimize.check_grad)
+def check_grad(func, grad, x0, *args, epsilon=EPS, direction="all", rng=None, seed=None):
+    """How far a gradient is from the quotients of differences."""
+    if direction != "all":
+        raise NotImplementedError("scipy.optimize.check_grad(direction='random'): along all directions")
+    return np.sqrt(np.sum(np.abs(grad(x0, *args) - approx_fprime(x0, func, epsilon, *args)) ** 2))
+
+
 @implements(scipy.optimize.brent)
 def brent(func, args=(), brack=None, tol=1.48e-8, full_output=0, maxiter=500):
     """A minimum of a function of one number, by Brent's method."""
