@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
@@ -595,6 +596,8 @@ for flags in ((True, True, True), (False, True, False), (True, False, True)):
     case(np.unique, I, *flags)
 case(np.unique, [np.nan, 1.0, np.nan])
 case(np.unique, [np.nan, 1.0, np.nan], equal_nan=False)
+for f in (np.unique_all, np.unique_counts, np.unique_inverse):
+    case(f, np.array([2.0, np.nan, 1.0, 2.0, np.nan]))
 case(np.unique, np.empty(0), return_counts=True)
 PARTS = np.array([[1.0, 2.0, 3.0], [0.0, 5.0, 1.0], [1.0, 2.0, 3.0], [1.0, 2.0, 1.0], [0.0, 5.0, 1.0]])
 for parts, axis in ((PARTS, 0), (PARTS.T, -1), (np.stack((PARTS, PARTS)), 1), (np.array([1.0, np.nan, np.nan]), 0)):
@@ -625,6 +628,8 @@ case(np.histogram, [2, 2])
 case(np.histogram, np.empty(0), 3)
 case(np.histogram, np.arange(0.0, 1.01, 0.1), 10)
 case(np.histogram2d, V6, V6, 3, range=[[-1, 1], [0, 1]])
+case(np.histogramdd, (V6, V6**2), bins=[[-2.0, 0.1, 2.0], 2], weights=np.abs(V6))
+case(np.histogramdd, np.stack((V6, V6**2, -V6), axis=1), 2, density=True)
 
 # Numbers
 for args in (
@@ -682,6 +687,11 @@ for f in (np.iscomplexobj, np.isrealobj, np.isscalar):
     for x in (1, 2.5, V, C, [1.0], 1j):
         case(f, x)
 case(np.array_equal, M, M[:2])
+case(np.array_equiv, M, M[:1])
+case(np.array_equiv, V, np.stack((V, V)))
+case(np.isfortran, np.asfortranarray(M))
+case(np.iterable, V)
+case(cmath.isclose, 1.0 + 2j, 1.0 + 2.0000000001j)
 case(np.array_equal, V, M)
 
 # Methods of ufuncs

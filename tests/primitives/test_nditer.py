@@ -81,7 +81,7 @@ def test_elements(f, backend):
 def test_refused():
     with pytest.raises(ValueError, match="not writeable"):
         dj.jit(lambda x: np.nditer(x).__setitem__(0, 1.0))(X)
-    with pytest.raises(UnsupportedSyntax, match="DJ118.*C.s order"):
+    with pytest.raises(UnsupportedSyntax, match=r"DJ118.*C.s order"):
         dj.jit(lambda x: read(x[:, ::2]))(X)
     with pytest.raises(ValueError, match="zero-sized"):
         dj.jit(read)(X[:0].copy())

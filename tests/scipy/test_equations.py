@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg as la
+import scipy.optimize
 
 import diffjit as dj
 from diffjit.primitives.foreign import learn

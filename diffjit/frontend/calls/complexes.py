@@ -39,6 +39,10 @@ class Complexes(Mixin):
     def cm_elementwise(self, kind: str, x: Any) -> Any:
         return self.ew(kind, self.complex_number(x))
 
+    @kinds(isfinite=cmath.isfinite, isinf=cmath.isinf, isnan=cmath.isnan)
+    def cm_asked(self, kind: str, x: Any) -> Any:
+        return self.ew(kind, self.complex_number(x))
+
     @core(cmath.log)
     def cm_log(self, x: Any, base: Any = None) -> Any:
         result = self.ew("log", self.complex_number(x))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.lib import NumpyVersion
+from numpy.lib import NumpyVersion, _arraysetops_impl
 
+from diffjit.primitives.library.axes import places
 from diffjit.primitives.registry import implements
 
 _VERSION = NumpyVersion(
@@ -49,6 +50,24 @@ def unique(
         new[1:] = np.logical_and(new[1:], np.logical_not(np.isnan(ordered[:-1])))
     distinct = ordered[np.flatnonzero(new)]
     return with_groups(distinct, order, new, ar.shape, return_index, return_inverse, return_counts)
+
+
+@implements(np.unique_all)
+def unique_all(x):
+    """Distinct values, where each is first, which one each element is, and how often each is."""
+    return _arraysetops_impl.UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
+
+
+@implements(np.unique_counts)
+def unique_counts(x):
+    """Distinct values, and how often each is."""
+    return _arraysetops_impl.UniqueCountsResult(*np.unique(x, return_counts=True, equal_nan=False))
+
+
+@implements(np.unique_inverse)
+def unique_inverse(x):
+    """Distinct values, and which one each element is."""
+    return _arraysetops_impl.UniqueInverseResult(*np.unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_along(ar, axis, return_index, return_inverse, return_counts):
@@ -268,3 +287,34 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):  # noqa:
     counts = np.zeros((x_edges.shape[0] - 1, y_edges.shape[0] - 1))
     add_up_pairs(counts, xs, x_edges, np.ndim(x_bins) == 0, ys, y_edges, np.ndim(y_bins) == 0, each)
     return density_of(counts, np.outer(np.diff(x_edges), np.diff(y_edges))) if density else counts, x_edges, y_edges
+
+
+@implements(np.histogramdd)
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):  # noqa: A002 - NumPy's name
+    """How many points, or what weight, each box has; and the edges along all axes."""
+    points = np.asarray(sample) if isinstance(sample, np.ndarray) else np.transpose(np.asarray(sample))
+    points = points if points.ndim == 2 else points[:, None]
+    of_each = bins if isinstance(bins, (tuple, list)) else [bins for _ in places(points.shape[1])]
+    if len(of_each) != points.shape[1]:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None for _ in of_each] if range is None else range
+    edges = tuple([bins_between(points[:, j], of_each[j], ranges[j]) for j in places(len(of_each))])
+    lengths = tuple([e.shape[0] - 1 for e in edges])
+    each = np.ones(points.shape[0]) if weights is None else np.asarray(weights)
+    counts = np.zeros(math.prod(lengths))
+    for k in places(points.shape[0]):
+        place, inside = 0, True
+        for j in places(len(of_each)):
+            own = bin_of(points[k, j], edges[j], np.ndim(of_each[j]) == 0)
+            inside = inside and own >= 0
+            place = place * lengths[j] + own
+        if inside:
+            counts[place] += each[k]
+    counts = np.reshape(counts, lengths)
+    if density:
+        volumes = np.ones(lengths)
+        for j in places(len(of_each)):
+            along = [edges[j].shape[0] - 1 if i == j else 1 for i in places(len(of_each))]
+            volumes = volumes * np.reshape(np.diff(edges[j]), along)
+        counts = density_of(counts, volumes)
+    return counts, edges

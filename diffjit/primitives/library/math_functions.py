@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 import operator
 
@@ -160,7 +161,7 @@ def fsum(seq, /):
     return total + correction
 
 
-@implements(math.isclose)
+@implements(math.isclose, cmath.isclose)
 def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
     """Whether equal within a tolerance."""
     if a == b:

@@ -219,6 +219,28 @@ def array_equal(a1, a2, equal_nan=False):
     return bool(np.all(same))
 
 
+@implements(np.array_equiv)
+def array_equiv(a1, a2):
+    """Whether elements are equal, where one shape broadcasts to the other."""
+    a1, a2 = np.asarray(a1), np.asarray(a2)
+    for n, m in zip(a1.shape[::-1], a2.shape[::-1], strict=False):
+        if n not in (m, 1) and m != 1:
+            return False
+    return bool(np.all(np.equal(a1, a2)))
+
+
+@implements(np.iterable)
+def iterable(y):
+    """Whether a loop can go through something."""
+    return np.ndim(y) > 0 if isinstance(y, (np.ndarray, np.generic)) else hasattr(y, "__iter__")
+
+
+@implements(np.isfortran)
+def isfortran(a):
+    """Whether columns of an array stand one after another, and rows do not."""
+    return a.flags.fnc
+
+
 def round_decimal(x, digits):
     """Python's round(x, digits) of a float: the decimal nearest to the exact binary value.
 

@@ -183,6 +183,7 @@ def check_grad(func, grad, x0, *args, epsilon=EPS, direction="all", rng=None, se
     """How far a gradient is from the quotients of differences."""
     if direction != "all":
         raise NotImplementedError("scipy.optimize.check_grad(direction='random'): along all directions")
+    x0 = np.asarray(x0)
     return np.sqrt(np.sum(np.abs(grad(x0, *args) - approx_fprime(x0, func, epsilon, *args)) ** 2))
 
 

@@ -49,8 +49,8 @@ class Elements:
         self.shape = np.broadcast_shapes(*[a.shape for a in arrays])
         kind = np.result_type(*arrays)
         held = [layout_of(a) for a in arrays if a.ndim > 0]
-        columns = all([of == "F" for of in held]) and all([a.shape == self.shape for a in arrays])
-        if order == "K" and not columns and any([of != "C" for of in held]):
+        columns = all(of == "F" for of in held) and all(a.shape == self.shape for a in arrays)
+        if order == "K" and not columns and any(of != "C" for of in held):
             raise NotImplementedError("np.nditer of arrays that are not in C's order: give order='C'")
         self.columns = order == "F" or (order == "K" and columns and len(held) > 0)
         per_operand = _by_operand(op_flags, given)
