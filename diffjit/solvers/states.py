@@ -118,7 +118,7 @@ class State:
         """
         interpreter, what = self.interpreter, what or self.verb
         given = [self.tree(), *more, *args]
-        inner = nest(interpreter, function, given, {}, node, refusal=f"a function under {what}")
+        inner = nest(interpreter, function, given, {}, node, refusal=f"a function under {what}", called_on=what)
         if inner is None:
             return None
         n = len(flatten_call(tuple(interpreter.enter(a, Entry())[0] for a in given[: 1 + len(more)]), {}).leaves)

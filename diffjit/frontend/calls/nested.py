@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +21,15 @@ from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.frontend.calls.records import close
+from diffjit.frontend.entry.notes import (
+    Notes,
+    call_often,
+    left_alone,
+    lists_written,
+    made_in,
+    unreadable,
+    values_in,
+)
 from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
@@ -34,7 +44,7 @@ from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.raising import leaves_traces, raises_in_python
-from diffjit.ir.types import Array, Scalar
+from diffjit.ir.types import INT, Array, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk, walk_called
 from diffjit.primitives.foreign import stand_in
 from diffjit.primitives.registry import FUNCTIONS
@@ -76,6 +86,14 @@ class Inner:
 
 class Nested(Mixin):
     """Mixin of the interpreter: inner programs."""
+
+    change_refused: UnsupportedSyntax | None = None  # the last refusal of a function that changes what is outside
+    laid_aside: dict[Any, tuple[Any, Any]]  # cells that are noted: what was there, and what stands there since
+
+    def init_nested(self) -> None:
+        """Nothing has been called yet."""
+        self.laid_aside = {}
+        self.lent_nodes = {}  # arenas of which there are copies -> their lengths at first
 
     def enter(self, value: Any, entry: Entry) -> tuple[Any, Any]:
         """An argument as a plain tree of dummies, and as abstract value for the inner program."""
@@ -123,7 +141,7 @@ class Nested(Mixin):
 
     def nest(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = "",
-        apart: bool = False, plainly: Callable[[], Any] | None = None,
+        apart: bool = False, plainly: Callable[[], Any] | None = None, called_on: str = "",
     ) -> Inner | None:  # fmt: skip
         """Interpret a call as a program of its own; None where it never returns.
 
@@ -131,11 +149,19 @@ class Nested(Mixin):
         as part of the program: what it raises there, a `try` around it catches (`attempt`).
         `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
         error for changing containers among its arguments, where it must not because it stands for a plain call.
+        `called_on`: who calls it, nobody knows how often, where it may note things outside that its result does not
+        hang on; nobody may read them from then on.
         """
         refused = refusal or "a function whose derivative is taken here"
 
         def interpreted() -> tuple[Function, Inner | None, list[Value]]:
-            return self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
+            with self._read_again(called_on):
+                try:
+                    return self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
+                except UnsupportedSyntax as error:
+                    if not called_on or error is not self.change_refused:
+                        raise
+                    return self._noting(function, args, kwargs, flatten, node, refused, error, called_on)
 
         ir, inner, inputs = self.once(interpreted)
         self.attempt(ir, refused, plainly, self.loc(node))
@@ -148,15 +174,19 @@ class Nested(Mixin):
 
     def _apart(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str, *,
-        held: bool,
+        held: bool, notes: Notes | None = None,
     ) -> tuple[Function, Inner | None, list[Value]]:  # fmt: skip
-        """The program of a call, and what its parameters are bound to; `held`: it stands for a plain call."""
+        """The program of a call, and what its parameters are bound to.
+
+        `held`: it stands for a plain call; `notes`: what it may change outside.
+        """
         self.forget_arrays()
         body, entry = Block(), Entry()
         start, dead, handlers, doubts, memo = self.cells, self.dead, self.handlers, self.doubts, self.memo
         self.cells, self.handlers, self.doubts, self.memo = dict(start), [], {}, None
         outs: list[Value] = []
         spec: Any = None
+        may_change: set[Any] = set() if notes is None else notes.changed
         before, places, lent = len(self.changed_numbers), len(self.changed_places), dict(self.lent_nodes)
         try:
             positional = [self.enter(a, entry) for a in args]
@@ -171,8 +201,9 @@ class Nested(Mixin):
                 stops = self.dead
                 if not stops:
                     self.refuse_outside_changes(
-                        begin, lambda what: self._changes_refused(refused, what, node), whatever=held
-                    )
+                        {key: value for key, value in begin.items() if key not in may_change},
+                        lambda what: self._changes_refused(refused, what, node), whatever=held,
+                    )  # fmt: skip
                     if held and given.changes(lambda _: None):
                         raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
                     spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
@@ -183,19 +214,75 @@ class Nested(Mixin):
         in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
         body.results = outs
+        lists = lists_written(body, [inner for _, inner in leaves]) if held else set()
+        if lists and notes is None:
+            raise self._changes_refused(refused, "a growing list", node)
+        if notes is not None:
+            notes.leave_out(body, lists)
         ir = Function(_name(function), [inner for _, inner in leaves], body)
         free = close(ir)
         ir.source_file, ir.source_line = _home(function)
         decide_views(ir)
         dce(ir, unused_but_raising)
+        if notes is not None:
+            free = notes.unread(ir, free)
         check_values(ir)
         note_lines(ir)
         inputs = [*(outer for outer, _ in leaves), *free]
-        if stops:
-            return ir, None, inputs
         names = [p.name or "" for p in ir.params]
-        program = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
-        return ir, Inner(program, call, inputs), inputs
+        made = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
+        return ir, None if stops else Inner(made, call, inputs), inputs
+
+    def _noting(
+        self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str,
+        error: UnsupportedSyntax, called_on: str,
+    ) -> tuple[Function, Inner | None, list[Value]]:  # fmt: skip
+        """The program of a function that changes what is outside, if its result does not hang on that.
+
+        It is interpreted as a loop would call it, nobody knows how often, which says what changes and what that may be;
+        then once more, for its program, which must not read anything that the loop has made.
+        """
+        start, state = dict(self.cells), (self.dead, self.handlers, self.memo, dict(self.lent_nodes))
+        block, count = Block(), Value(INT)
+        try:
+            self.handlers, self.memo = [], None
+            with self.build.inside(block):
+                given = av.Tup(tuple(args)), self.new(av.DictC(dict(kwargs)))
+                self.call(Static(call_often), [count, function, *given], {}, node)
+            if self.dead:
+                raise error
+            changed = {k for k, v in start.items() if k[0] in "vh" and not left_alone(self.cells.get(k), v)}
+            made = {k for k in self.cells if k not in start}
+            noted = {v for k in changed for v in values_in(self.cells.get(k))}
+            before = {v for k in changed for v in values_in(start[k])}
+            notes = Notes(changed | made, {count, *made_in(block), *(noted - before)}, error)
+            after = dict(self.cells)
+            found = self._apart(function, args, kwargs, flatten, node, refused, held=True, notes=notes)
+        except UnsupportedSyntax as other:
+            if other is self.change_refused:
+                raise error from None
+            raise
+        finally:
+            self.cells, (self.dead, self.handlers, self.memo, self.lent_nodes) = start, state
+        self.cells = dict(start)
+        changed |= {k for k, v in start.items() if k[0] == "h" and any(x in notes.values for x in values_in(v))}
+        for key in changed:
+            self.cells[key] = unreadable(start[key], after.get(key), called_on)
+            self.laid_aside[key] = start[key], self.cells[key]
+        return found
+
+    @contextmanager
+    def _read_again(self, called_on: str) -> Iterator[None]:
+        """What such a function has noted, another one that is called as often reads as it was at first."""
+        hidden = {key: v for key, (_, v) in self.laid_aside.items() if called_on and self.cells.get(key) is v}
+        for key in hidden:
+            self.cells[key] = self.laid_aside[key][0]
+        try:
+            yield
+        finally:
+            for key, v in hidden.items():
+                self.cells[key] = v
+                self.laid_aside[key] = self.laid_aside[key][0], v
 
     # What a `try` around a call catches
 
@@ -240,12 +327,11 @@ class Nested(Mixin):
             raise _may_raise(function, caught, loc)
 
     def _changes_refused(self, function: str, what: str, node: Any) -> UnsupportedSyntax:
-        return self.unsupported(
-            "DJ125",
-            f"{function} changes {what}" + ("" if what.endswith("arguments") else " outside"),
-            node,
-            "return what it computes instead",
-        )
+        outside = "" if what.endswith("arguments") else " outside"
+        cure = "return what it computes instead"
+        found = self.unsupported("DJ125", f"{function} changes {what}{outside}", node, cure)
+        self.change_refused = found
+        return found
 
     def copy_in(self, function: Function, inputs: list[Value]) -> list[Value]:
         """Copy the operations of a function to here; its results. None shares memory with an input."""

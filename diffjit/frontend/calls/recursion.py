@@ -85,7 +85,7 @@ class Recursion(Mixin):
         for key, held in record.entry.items():
             outside = (key[0] == "h" and key[1] in record.outer) or (key[0] == "v" and key in record.start)
             outside = outside and not self._stays_outside(record, key, held)
-            if outside and key not in record.changed and not _unchanged(self.cells.get(key), held):
+            if outside and key not in record.changed and not unchanged(self.cells.get(key), held):
                 record.changed.add(key)
                 self._take_along(record, key, record.start, node)
                 record.settled = False
@@ -370,7 +370,7 @@ class Recursion(Mixin):
             if self._stays_outside(record, key, held):
                 continue
             own = {lists.find(x) for x in held.lists} if isinstance(held, DynList) else set()
-            changed = not _unchanged(self.cells.get(key), held) or bool(own & lists.changed)
+            changed = not unchanged(self.cells.get(key), held) or bool(own & lists.changed)
             if changed and key[0] == "h" and key[1] in whose:
                 record.changed.add(whose[key[1]])
             elif changed:
@@ -520,7 +520,7 @@ class Recursion(Mixin):
 
         Unless it is said of whatever there is, what lives outside of all programs may change, and stays as it was.
         """
-        changed = [k for k, v in start.items() if not _unchanged(self.cells.get(k), v) and k[0] in ("v", "h")]
+        changed = [k for k, v in start.items() if not unchanged(self.cells.get(k), v) and k[0] in ("v", "h")]
         changed = [k for k in changed if whatever or not self.is_given_back(k)]
         if changed:
             raise refuse(", ".join(f"`{k[2]}`" for k in changed if k[0] == "v") or "a list, dict or object")
@@ -555,7 +555,7 @@ class Recursion(Mixin):
             self.dead = True
 
 
-def _unchanged(a: Any, b: Any) -> bool:
+def unchanged(a: Any, b: Any) -> bool:
     """Whether two values are the same, equal constants, or structures of such."""
     if a is b:
         return True
@@ -563,7 +563,7 @@ def _unchanged(a: Any, b: Any) -> bool:
         return same_object(a.obj, b.obj)
     if kind_of(a) is None or kind_of(a) != kind_of(b):
         return isinstance(a, av.Ref) and isinstance(b, av.Ref) and a.uid == b.uid
-    return all(_unchanged(x, y) for x, y in zip(split(a), split(b), strict=True))
+    return all(unchanged(x, y) for x, y in zip(split(a), split(b), strict=True))
 
 
 def _name(name: str) -> str:

@@ -77,7 +77,7 @@ class Lists(Mixin):
         """What an object holds now."""
         held = self.held(ref)
         if isinstance(held, av.Poison):
-            cure = "keep one name for the object, or copy it"
+            cure = held.cure or "keep one name for the object, or copy it"
             raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
         return self.read_item(ref, held) if isinstance(held, ItemOf) else held
 

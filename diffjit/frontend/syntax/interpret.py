@@ -150,7 +150,7 @@ class Interpreter(
         self.iv_loops: dict[Value, Any] = {}
         self.arg_loops: dict[Value, Any] = {}
         self.call_path: tuple[Any, ...] = ()
-        self.lent_nodes: dict[int, Value] = {}  # arenas of which there are copies -> their lengths at first
+        self.init_nested()
         self.class_counts: dict[Any, int] = {}  # classes inside functions -> how many times they were made
         self.questions = []
         self.changed_numbers, self.changed_places, self.without_dims, self.boxes = [], [], {}, []
@@ -377,6 +377,9 @@ class Interpreter(
             if value.uid in seen:
                 return seen[value.uid]
             seen[value.uid] = len(seen)
+            held = self.held(value)
+            if isinstance(held, av.Poison) and held.cure:  # nothing gives it a form, and it may never be looked at
+                return held.reason
             held = self.contents(value)
             if isinstance(held, av.DictC) and isinstance(held.items, av.LazyItems):
                 return "outside", value.uid  # a table of which little is read

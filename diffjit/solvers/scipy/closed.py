@@ -149,7 +149,7 @@ def _closed_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any], no
         return nest(
             interpreter, _looked_at(interpreter, function), [*points, *more], {}, node,
             refusal="a function in the hands of SciPy", demand=takes,
-            plainly=elsewhere,
+            plainly=elsewhere, called_on="SciPy",
         )  # fmt: skip
 
     inner = interpreted()
