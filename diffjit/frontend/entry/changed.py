@@ -144,13 +144,16 @@ class ChangedOutside(Mixin):
             self.portable = False
 
     def take_in_changed(self) -> None:
-        """At the start of a program: what an earlier attempt has found to be changed."""
+        """At the start of a program: what an earlier attempt has found to be changed.
+
+        Lists that grow come first: what is lifted later may hold them (`state["log"]`), and finds them by their identity.
+        """
+        changed = self.learned.changed.items()
+        grown = {key: self._grown_outside(key, *found) for key, found in changed}
         self._take_in_assigned()
-        for key, (value, getter, names) in self.learned.changed.items():
-            floats = self.item_type(key, value) if isinstance(value, list) else None
-            if floats is not None:
-                ref = self.objects[id(value)] = self._grown_outside(key, value, getter, floats)
-            else:
+        for key, (value, getter, names) in changed:
+            ref = grown[key]
+            if ref is None:
                 ref = self.lift_at(key, value, getter)
                 held = self.sites.outside.pop(ref.uid, None)
                 if held is None:  # one object, by another key
@@ -174,9 +177,12 @@ class ChangedOutside(Mixin):
         types |= {elem.type if isinstance(elem, Leaf) and elem.type in _FLOATS.values() else None} if elem else set()
         return types.pop() if len(types) == 1 else None
 
-    def _grown_outside(self, key: Any, value: list[Any], getter: Callable[[], Any], ty: Scalar) -> av.Ref:
-        """A list of floats from outside that grows, filled from an array."""
-        ref = av.Ref()
+    def _grown_outside(self, key: Any, value: Any, getter: Callable[[], Any], _: frozenset[str]) -> av.Ref | None:
+        """A list of floats from outside that grows, filled from an array; None of what is none."""
+        ty = self.item_type(key, value) if isinstance(value, list) else None
+        if ty is None:
+            return None
+        ref = self.objects[id(value)] = av.Ref()
         kind = next(cls for cls, known in _FLOATS.items() if known == ty)
         self.guards[key, "kind"] = Guard(lambda: all(type(x) is kind for x in getter()), True)
         self.guards[key, "same"] = Guard(lambda: getter() is value, True)
