@@ -325,9 +325,7 @@ class Calls(Mixin):
         if any(self.cells.get(key) is not value for key, value in before.items() if key[0] in ("v", "h")):
             message = "a function behind functools.cache changes what lives outside"
             raise self.unsupported("DJ125", message, None, "return what it computes instead")
-        if isinstance(result, av.Ref):
-            self.freeze(self.cells, result.uid, "is the result of a cached function")
-        return result
+        return self.mark_kept(result)
 
     def as_python_numbers(self, value: Any) -> Any:
         """Numbers in a result of `math`, which are Python's own."""

@@ -432,6 +432,8 @@ class Objects(Mixin):
             return self.call(self.accessor(found.fget, cls), [owner], {}, node)
         if isinstance(found, functools.cached_property):
             value = self.call(self.accessor(found.func, cls), [owner], {}, node)
+            if owner.uid in self.sites.outside:  # which is not given what was found: the next run finds it again
+                value = self.mark_kept(value)
             held = self.contents(owner)
             self.cells["h", owner.uid] = dataclasses.replace(held, fields={**held.fields, name: value})
             return value
