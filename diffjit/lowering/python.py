@@ -77,7 +77,7 @@ _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def _as_declared(value: Any, ty: Any) -> Any:
-    """A number of the declared kind, or a list of such: NumPy's scalars for strong types, Python's numbers for weak ones."""
+    """A number of the declared kind, or a list of such: NumPy's scalars for strong types, Python's for weak ones."""
     if isinstance(ty, List):
         return [_as_declared(x, ty.elem) for x in value]
     if not isinstance(ty, Scalar):

@@ -79,7 +79,9 @@ def attribute(x):
 
 @BACKENDS
 @pytest.mark.parametrize(
-    "program", [array, in_a_loop, in_a_tuple, in_a_list, inner_list, defined_inside, attribute], ids=lambda f: f.__name__
+    "program",
+    [array, in_a_loop, in_a_tuple, in_a_list, inner_list, defined_inside, attribute],
+    ids=lambda f: f.__name__,
 )
 def test_refused(program, backend):
     with pytest.raises(dj.DiffjitError, match="a cached function"):

@@ -146,7 +146,7 @@ class ChangedOutside(Mixin):
     def take_in_changed(self) -> None:
         """At the start of a program: what an earlier attempt has found to be changed.
 
-        Lists that grow come first: what is lifted later may hold them (`state["log"]`), and finds them by their identity.
+        Lists that grow come first: what is lifted later may hold them (`state["log"]`), and finds them again.
         """
         changed = self.learned.changed.items()
         grown = {key: self._grown_outside(key, *found) for key, found in changed}
