@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -97,10 +97,17 @@ def _fill(slot: Leaf | Fixed | Record, leaves: Any) -> Any:
 
 def make_object(cls: type, fields: dict[str, Any]) -> Any:
     """An instance with these attributes, made without running __init__."""
-    obj = object.__new__(cls)
+    obj = _maker(cls)(cls)
     for name, value in fields.items():
         set_attribute(obj, name, value)
     return obj
+
+
+@functools.cache
+def _maker(cls: type) -> Callable[[type], Any]:
+    """What makes a blank instance: `object.__new__`, or that of a class of Python's own that it derives from."""
+    makers = (getattr(c, "__new__") for c in cls.__mro__ if "__new__" in vars(c))  # noqa: B009
+    return next(made for made in makers if not is_function(made))
 
 
 class Parts:
@@ -169,6 +176,11 @@ def is_of_numba(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "numba" and hasattr(value, "py_func")
 
 
+def package_of(cls: type) -> str:
+    """The package that a class is from; none for namespaces, which hold what the user gives them."""
+    return "" if cls is types.SimpleNamespace else cls.__module__.split(".")[0]
+
+
 def is_record(value: Any) -> bool:
     """A dataclass instance, or an instance of a user's class with attributes."""
     if isinstance(value, (type, Labels, Constant)):
@@ -177,7 +189,7 @@ def is_record(value: Any) -> bool:
         return True
     if stored(type(value)) is not None:
         return True
-    module = type(value).__module__.split(".")[0]
+    module = package_of(type(value))
     if module in _LIBRARIES or module.startswith("_cython"):
         return False
     if is_function(value):

@@ -155,9 +155,10 @@ class Derived:
     ) -> Any:
         """What the caller gets of a program's flat results; containers among the arguments become what it made them."""
         flat = call.results(outs)
-        result = rebuild(finish.value, flat)
+        arguments = (*args, *kwargs.values())
+        result = rebuild(finish.value, flat, arguments)
         if finish.changes:
-            write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))
+            write_back(finish.changes, flat, arguments)
         return result
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -177,6 +178,8 @@ class Derived:
                 found = self.made(call, args, kwargs)
         if found[0].changed_outside:
             refuse_shared(found[0].changed_outside, (args, kwargs))
+        if found[0].apart is not None:
+            found[0].apart.check((*args, *kwargs.values()))
         return found
 
     def known(self, call: Arguments) -> tuple[Compiled, Any] | None:

@@ -203,4 +203,5 @@ def executable(
         program.followed,
         program.portable,
         program.changed_outside,
+        program.apart,
     )

@@ -21,9 +21,9 @@ import numpy as np
 from diffjit import tree
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.lift import Guard, array_type
-from diffjit.frontend.entry.outputs import Change, Same
+from diffjit.frontend.entry.outputs import Apart, Change, Same
 from diffjit.frontend.entry.places import AsFloats, Attribute, Cell, Global
-from diffjit.frontend.entry.writeback import parts
+from diffjit.frontend.entry.writeback import Arguments, parts
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Leaf, Learn, describe
@@ -39,6 +39,8 @@ class ChangedOutside(Mixin):
 
     def init_changed(self) -> None:
         """Nothing is known to be changed."""
+        self.taken_for_several: set[int] = set()  # containers of which the program has asked whether they are one
+        self.given_places: dict[int, tuple[Any, ...]] | None = None  # of containers among the arguments
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
         self.dict_owners: dict[int, av.Ref] = {}  # what `obj.__dict__` gave -> the object
@@ -83,11 +85,21 @@ class ChangedOutside(Mixin):
         if place is not None and hasattr(list, name):
             raise self._learned(place, frozenset())
 
-    def hold(self, arguments: list[Any]) -> None:
+    def hold(self, arguments: list[Any], places: dict[int, tuple[Any, ...]]) -> None:
         """The caller's names for what is among the arguments: whichever variables stand for it, it sees the changes."""
+        self.given_places = places
         for k, value in enumerate(arguments):
             if isinstance(value, (av.Ref, av.Tup)):
                 self.cells["v", _CALLER, str(k)] = value
+
+    def place_of(self, ref: av.Ref) -> tuple[Any, ...] | None:
+        """Where a container is that exists already, of a function that gives the caller this very one."""
+        if self.given_places is None:
+            return None
+        if ref.uid in self.outside_places:
+            self.portable = False
+            return (("outside", self.outside_places[ref.uid][2]),)
+        return self.given_places.get(ref.uid)
 
     def is_given_back(self, key: tuple[Any, ...]) -> bool:
         """Whether a cell is of what lives outside of all programs."""
@@ -229,12 +241,16 @@ class ChangedOutside(Mixin):
 
     def _part(self, value: Any, output: Callable[[Any], Any]) -> Any:
         """One part: what came from outside stays itself."""
-        if isinstance(value, av.Ref) and value.uid in self.outside_places:
-            return Same((("outside", self.outside_places[value.uid][2]),))
         getter = next((c.getter for c in self.captures.values() if c.param is value), None)
         if isinstance(value, Value) and getter is not None:
             return Same((("outside", getter),))
         return output(value)
+
+    def to_be_apart(self, given: Arguments) -> Apart | None:
+        """What of the arguments is changed or compared, and what is read outside, where there is both."""
+        outside = [getter for _, held, getter in self.outside_places.values() if not isinstance(held, tuple)]
+        inside = [path for uid, path in given.places.items() if uid in self.taken_for_several or given.changed(uid)]
+        return Apart(inside, outside) if inside and outside else None
 
     def changed_outside(self) -> list[Any]:
         """The objects outside that the program changes."""

@@ -331,8 +331,7 @@ class Lifting(Mixin):
             return False
         if stored(type(value)) is not None:
             return True
-        module = type(value).__module__.split(".")[0]
-        return module not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
+        return tree.package_of(type(value)) not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
 
     def lift_static(self, value: Any) -> Any:
         """An object that is certain not to change: a constant in the source, a library's attribute; a key of a dict."""

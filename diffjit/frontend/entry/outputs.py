@@ -81,7 +81,7 @@ class RowsOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Same:
-    """Part of a changed container that is the very object found at this path in the arguments."""
+    """Part of a result or of a changed container that is the very object found at this path in the arguments."""
 
     path: tuple[Any, ...]
 
@@ -95,14 +95,16 @@ class Change:
     spec: Any
 
 
-def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
-    """The Python result from the program's flat results."""
+def rebuild(spec: Any, outs: Sequence[Any], arguments: Sequence[Any] = ()) -> Any:
+    """The Python result from the program's flat results; what is an argument, or part of one, is that itself."""
     if isinstance(spec, Out):
         return outs[spec.index]
+    if isinstance(spec, Same):
+        return follow(arguments, spec.path)
     if isinstance(spec, OptOut):
-        return None if outs[spec.flag] else rebuild(spec.inner, outs)
+        return None if outs[spec.flag] else rebuild(spec.inner, outs, arguments)
     if isinstance(spec, RecordOut):
-        fields = {n: rebuild(v, outs) for n, v in spec.fields.items()}
+        fields = {n: rebuild(v, outs, arguments) for n, v in spec.fields.items()}
         known = stored(spec.cls)
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
@@ -110,23 +112,23 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     if isinstance(spec, Labels):
         return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):
-        return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
+        return dict(zip(rebuild(spec.keys, outs, arguments), rebuild(spec.values, outs, arguments), strict=True))
     if isinstance(spec, OneOf):
-        return rebuild(spec.variants[outs[spec.flag]], outs)
+        return rebuild(spec.variants[outs[spec.flag]], outs, arguments)
     if isinstance(spec, TextOut):
         return "".join(p if isinstance(p, str) else written(p[2](outs[p[0].index]), p[1]) for p in spec.parts)
     if isinstance(spec, RowsOut):
-        lists = [rebuild(s, outs) for s in spec.lists]
+        lists = [rebuild(s, outs, arguments) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
         rows = [found if isinstance(found, list) else [found] * length for found in lists]
-        return spec.cls(rebuild(spec.item, row) for row in zip(*rows, strict=True))
+        return spec.cls(rebuild(spec.item, row, arguments) for row in zip(*rows, strict=True))
     if isinstance(spec, tuple):
-        items = [rebuild(s, outs) for s in spec]
+        items = [rebuild(s, outs, arguments) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
     if isinstance(spec, list):
-        return [rebuild(s, outs) for s in spec]
+        return [rebuild(s, outs, arguments) for s in spec]
     if isinstance(spec, dict):
-        return same_class(spec, {k: rebuild(v, outs) for k, v in spec.items()})
+        return same_class(spec, {k: rebuild(v, outs, arguments) for k, v in spec.items()})
     return set(spec) if isinstance(spec, set) else spec
 
 
@@ -170,6 +172,28 @@ def follow(arguments: Any, path: tuple[Any, ...]) -> Any:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Objects that a program takes for several, and changes or compares: none must be another one."""
+
+    inside: list[tuple[Any, ...]]  # paths in the arguments
+    outside: list[Callable[[], Any]]  # how to get those outside that it reads
+
+    def check(self, arguments: Sequence[Any]) -> None:
+        """Refuse arguments of which one is read from outside, too."""
+        known = {id(get()) for get in self.outside}
+        for path in self.inside:
+            if id(found := follow(arguments, path)) in known:
+                _refuse(found, "which takes it for two")
+
+
+def _refuse(found: Any, what: str) -> None:
+    raise MemoryProblem(
+        "DJ402", f"a {type(found).__name__} is an argument, and lives outside of the function, {what}",
+        cure="reach it in one way: through the argument, or from outside",
+    )  # fmt: skip
+
+
 def refuse_shared(changed: list[Any], arguments: Any) -> None:
     """An object that a program finds outside and changes must not be among the arguments, where it would be another."""
     known = {id(v) for v in changed}
@@ -177,10 +201,7 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
     while todo:
         item = todo.pop()
         if id(item) in known:
-            raise MemoryProblem(
-                "DJ402", f"a {type(item).__name__} is an argument, and lives outside of the function, which changes it",
-                cure="reach it in one way: through the argument, or from outside",
-            )  # fmt: skip
+            _refuse(item, "which changes it")
         if isinstance(item, (list, tuple)):
             todo += cast("list[Any]", item)
         elif isinstance(item, dict):
@@ -189,10 +210,10 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
             todo += tree.attributes(item).values()
 
 
-def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
-    """Change the caller's containers as the program did; `rebuild` makes results from their trees."""
+def write_back(changes: list[Change], outs: Sequence[Any], arguments: Sequence[Any]) -> None:
+    """Change the caller's containers as the program did."""
     targets = [(c, follow(arguments, c.path)) for c in changes]
-    new = [_resolve(c.spec, arguments, rebuild) for c in changes]
+    new = [rebuild(c.spec, outs, arguments) for c in changes]
     for (change, target), contents in zip(targets, new, strict=True):
         if change.kind == "list":
             target[:] = contents
@@ -213,13 +234,3 @@ def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
         else:
             target.clear()
             target.update(contents)
-
-
-def _resolve(spec: Any, arguments: Any, rebuild: Any) -> Any:
-    if isinstance(spec, Same):
-        return follow(arguments, spec.path)
-    if isinstance(spec, list):
-        return [_resolve(s, arguments, rebuild) for s in spec]
-    if type(spec) is dict:
-        return {k: _resolve(s, arguments, rebuild) for k, s in spec.items()}
-    return rebuild(spec)

@@ -12,7 +12,18 @@ from diffjit import rare
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
-from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
+from diffjit.frontend.entry.outputs import (
+    Apart,
+    Change,
+    OneOf,
+    OptOut,
+    Out,
+    RecordOut,
+    RowsOut,
+    Same,
+    TableOut,
+    TextOut,
+)
 from diffjit.frontend.entry.places import Attribute
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
@@ -61,6 +72,7 @@ class Program:
     changes_arrays: bool = False  # in place, by a name that is a number on another path
     streams: list[int] = field(default_factory=list[int])  # parameters that are the words of streams of random numbers
     changed_outside: list[Any] = field(default_factory=list)  # objects outside that it changes
+    apart: Apart | None = None  # objects that it takes for several
 
     def parts(self, *, asked: bool) -> bool:
         """Whether it has, or lacks, a part because somebody has asked for that, or nobody has (`diffjit.rare`)."""
@@ -82,6 +94,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Handle() if not isinstance(value.kind, ListsOf):
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
+        case av.Ref() if (place := interpreter.place_of(value)) is not None:
+            return Same(place)
         case av.Ref():
             interpreter.known_object(value)
             found = _heap_output(interpreter, interpreter.contents(value), outs)

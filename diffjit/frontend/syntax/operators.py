@@ -400,6 +400,7 @@ class Operators(Mixin):
             return True
         known = self.sites.made | self.sites.outside.keys()
         if left.uid == right.uid or (left.uid in known and right.uid in known):
+            self.taken_for_several |= {left.uid, right.uid}
             return left.uid == right.uid
         if self.object_class(left) is not self.object_class(right):
             return False

@@ -1,0 +1,107 @@
+"""One list, dict or object at several places among the arguments, or outside as well: one, unless it is changed."""
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+
+BACKENDS = pytest.mark.parametrize("backend", ["python", "numba"])
+CONFIG = {"rate": 2.0}
+
+
+class Layer:
+    def __init__(self, w):
+        self.w = w
+
+
+def is_one(first, second, x):
+    return x * (first["p"] is second[0]) + first["p"].w * second[0].w
+
+
+def sets_attribute(first, second, x):
+    first["p"].w = x
+    return second[0].w
+
+
+def appends(first, second, x):
+    first["items"].append(x)
+    return len(second) * x
+
+
+def replaces(rows, x):
+    rows[0][0] = x
+    return rows[1][0]
+
+
+def reads_outside(options, x):
+    return CONFIG["rate"] * options["rate"] * x
+
+
+def changes_what_is_outside(options, x):
+    options["rate"] = x
+    return CONFIG["rate"] * 2
+
+
+def is_the_one_outside(options, x):
+    return 2.0 * x if options is CONFIG else x
+
+
+@BACKENDS
+def test_what_only_reads(backend):
+    layer = Layer(3.0)
+    is_the_same = dj.jit(is_one, backend=backend)
+    for _ in range(2):
+        for second in (layer, Layer(3.0)):
+            args = {"p": layer}, [second], 0.5
+            assert is_the_same(*args) == is_one(*args)
+    assert dj.grad(reads_outside, argnums=1, backend=backend)(CONFIG, 0.5) == 4.0
+
+
+@BACKENDS
+def test_changes_are_refused_where_it_is_one(backend):
+    layer, items = Layer(3.0), [1.0]
+    for program, together, apart in (
+        (sets_attribute, ({"p": layer}, [layer]), ({"p": Layer(3.0)}, [layer])),
+        (appends, ({"items": items}, items), ({"items": []}, [1.0])),
+        (replaces, ([items, items],), ([[2.0], [1.0]],)),
+        (changes_what_is_outside, (CONFIG,), ({"rate": 2.0},)),
+        (is_the_one_outside, (CONFIG,), ({"rate": 2.0},)),
+    ):
+        compiled = dj.jit(program, backend=backend)
+        for args in (apart, together, apart):
+            if args is apart:
+                assert compiled(*args, 0.5) == program(*args, 0.5)
+                continue
+            with pytest.raises(dj.MemoryProblem, match="DJ402"):
+                compiled(*args, 0.5)
+            with pytest.raises(dj.MemoryProblem, match="DJ402"):
+                dj.grad(program, argnums=len(args), backend=backend)(*args, 0.5)
+
+
+@BACKENDS
+def test_gradients_take_them_apart(backend):
+    tied = [1.0, np.array([2.0, 3.0])]
+    found = dj.grad(lambda rows: rows[0][0] * np.sum(rows[1][1] ** 2), backend=backend)([tied, tied])
+    assert found[0][0] == 13.0
+    assert found[1][0] == 0.0
+    np.testing.assert_array_equal(found[1][1], [4.0, 6.0])
+
+
+def test_functions_of_one_text_have_objects_of_their_own():
+    """What is compiled once for functions of the same code is tested with the objects of each."""
+
+    def made(k):
+        settings = {"k": k}
+
+        def f(options, x):
+            options["n"] = options["n"] + 1
+            return settings["k"] * x * options["n"]
+
+        return f, settings
+
+    for k in (1.0, 2.0):
+        f, settings = made(k)
+        assert dj.jit(f)({"n": 1}, 0.5) == k
+        settings["n"] = 1
+        with pytest.raises(dj.MemoryProblem, match="DJ402"):
+            dj.jit(f)(settings, 0.5)
