@@ -105,3 +105,27 @@ def test_functions_of_one_text_have_objects_of_their_own():
         settings["n"] = 1
         with pytest.raises(dj.MemoryProblem, match="DJ402"):
             dj.jit(f)(settings, 0.5)
+
+
+@BACKENDS
+def test_new_objects_are_one_wherever_they_stand(backend):
+    def made(kept, x):
+        row = [x, 2.0]
+        grown = []
+        for _ in range(int(4 * x)):
+            grown.append(x)
+        layer = Layer(row)
+        kept["row"] = row
+        kept["layers"] = [layer, {"grown": grown}]
+        return row, layer, {"a": (layer, grown), "b": grown}
+
+    kept = {}
+    row, layer, found = dj.jit(made, backend=backend)(kept, 0.5)
+    assert row == [0.5, 2.0]
+    assert found["b"] == [0.5, 0.5]
+    assert row is layer.w is kept["row"]
+    assert layer is found["a"][0] is kept["layers"][0]
+    assert found["a"][1] is found["b"] is kept["layers"][1]["grown"]
+    value, pullback = dj.vjp(lambda x: [[x], [x]] + [[x * x]] * 2, 3.0, backend=backend)
+    assert value == [[3.0], [3.0], [9.0], [9.0]]
+    assert pullback([[1.0], [10.0], [100.0], [1000.0]])[0] == 11.0 + 1100.0 * 6.0

@@ -40,6 +40,7 @@ class ChangedOutside(Mixin):
     def init_changed(self) -> None:
         """Nothing is known to be changed."""
         self.taken_for_several: set[int] = set()  # containers of which the program has asked whether they are one
+        self.given_once: dict[int, Any] = {}  # trees of containers that the caller gets
         self.given_places: dict[int, tuple[Any, ...]] | None = None  # of containers among the arguments
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
@@ -100,6 +101,11 @@ class ChangedOutside(Mixin):
             self.portable = False
             return (("outside", self.outside_places[ref.uid][2]),)
         return self.given_places.get(ref.uid)
+
+    def give_once(self, ref: av.Ref, made: Any) -> None:
+        """The tree of a new container, which is one object at however many places; derivatives take these apart."""
+        if self.given_places is not None:
+            self.given_once[ref.uid] = made
 
     def is_given_back(self, key: tuple[Any, ...]) -> bool:
         """Whether a cell is of what lives outside of all programs."""

@@ -95,16 +95,35 @@ class Change:
     spec: Any
 
 
-def rebuild(spec: Any, outs: Sequence[Any], arguments: Sequence[Any] = ()) -> Any:
-    """The Python result from the program's flat results; what is an argument, or part of one, is that itself."""
+class Caller:
+    """Of a function that does itself what it says: the arguments that it was called with, and what it makes."""
+
+    def __init__(self, arguments: Sequence[Any] = ()) -> None:
+        self.arguments = arguments
+        self.made: dict[int, Any] = {}  # by the identity of its tree: one object stands wherever this tree does
+
+
+def rebuild(spec: Any, outs: Sequence[Any], caller: Caller | None = None) -> Any:
+    """The Python result from the program's flat results; to a `caller`, what exists already is given itself."""
+    if caller is None or isinstance(spec, Out):
+        return _rebuilt(spec, outs, caller)
+    if isinstance(spec, Same):
+        return follow(caller.arguments, spec.path)
+    if id(spec) in caller.made:
+        return caller.made[id(spec)]
+    found = _rebuilt(spec, outs, caller)
+    if isinstance(spec, (list, dict, set, RecordOut, RowsOut, TableOut)):
+        caller.made[id(spec)] = found
+    return found
+
+
+def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
     if isinstance(spec, Out):
         return outs[spec.index]
-    if isinstance(spec, Same):
-        return follow(arguments, spec.path)
     if isinstance(spec, OptOut):
-        return None if outs[spec.flag] else rebuild(spec.inner, outs, arguments)
+        return None if outs[spec.flag] else rebuild(spec.inner, outs, caller)
     if isinstance(spec, RecordOut):
-        fields = {n: rebuild(v, outs, arguments) for n, v in spec.fields.items()}
+        fields = {n: rebuild(v, outs, caller) for n, v in spec.fields.items()}
         known = stored(spec.cls)
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
@@ -112,23 +131,23 @@ def rebuild(spec: Any, outs: Sequence[Any], arguments: Sequence[Any] = ()) -> An
     if isinstance(spec, Labels):
         return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):
-        return dict(zip(rebuild(spec.keys, outs, arguments), rebuild(spec.values, outs, arguments), strict=True))
+        return dict(zip(rebuild(spec.keys, outs, caller), rebuild(spec.values, outs, caller), strict=True))
     if isinstance(spec, OneOf):
-        return rebuild(spec.variants[outs[spec.flag]], outs, arguments)
+        return rebuild(spec.variants[outs[spec.flag]], outs, caller)
     if isinstance(spec, TextOut):
         return "".join(p if isinstance(p, str) else written(p[2](outs[p[0].index]), p[1]) for p in spec.parts)
     if isinstance(spec, RowsOut):
-        lists = [rebuild(s, outs, arguments) for s in spec.lists]
+        lists = [rebuild(s, outs, caller) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
         rows = [found if isinstance(found, list) else [found] * length for found in lists]
-        return spec.cls(rebuild(spec.item, row, arguments) for row in zip(*rows, strict=True))
+        return spec.cls(rebuild(spec.item, row, caller) for row in zip(*rows, strict=True))
     if isinstance(spec, tuple):
-        items = [rebuild(s, outs, arguments) for s in spec]
+        items = [rebuild(s, outs, caller) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
     if isinstance(spec, list):
-        return [rebuild(s, outs, arguments) for s in spec]
+        return [rebuild(s, outs, caller) for s in spec]
     if isinstance(spec, dict):
-        return same_class(spec, {k: rebuild(v, outs, arguments) for k, v in spec.items()})
+        return same_class(spec, {k: rebuild(v, outs, caller) for k, v in spec.items()})
     return set(spec) if isinstance(spec, set) else spec
 
 
@@ -210,10 +229,10 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
             todo += tree.attributes(item).values()
 
 
-def write_back(changes: list[Change], outs: Sequence[Any], arguments: Sequence[Any]) -> None:
+def write_back(changes: list[Change], outs: Sequence[Any], caller: Caller) -> None:
     """Change the caller's containers as the program did."""
-    targets = [(c, follow(arguments, c.path)) for c in changes]
-    new = [rebuild(c.spec, outs, arguments) for c in changes]
+    targets = [(c, follow(caller.arguments, c.path)) for c in changes]
+    new = [rebuild(c.spec, outs, caller) for c in changes]
     for (change, target), contents in zip(targets, new, strict=True):
         if change.kind == "list":
             target[:] = contents

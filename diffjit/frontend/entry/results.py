@@ -96,10 +96,14 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
         case av.Ref() if (place := interpreter.place_of(value)) is not None:
             return Same(place)
+        case av.Ref() if value.uid in interpreter.given_once:
+            return interpreter.given_once[value.uid]
         case av.Ref():
             interpreter.known_object(value)
             found = _heap_output(interpreter, interpreter.contents(value), outs)
-            return _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
+            found = _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
+            interpreter.give_once(value, found)
+            return found
         case av.Opt():
             outs.append(value.is_none)
             flag = len(outs) - 1
