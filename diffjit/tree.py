@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import enum
 import functools
@@ -492,7 +493,37 @@ def static_key(value: Any) -> Any:
         except TypeError:  # functions of ctypes
             return kind, ("id", id(value))
         return kind, value
-    return kind, ("id", id(value))
+    return kind, ("id", id(value)), contents(value)
+
+
+class Items:
+    """What an array of objects holds: the same items, of the same classes."""
+
+    __slots__ = ("classes", "items")
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.classes = list(map(type, items))
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return isinstance(other, Items) and self.classes == other.classes and self.items == other.items
+        except ValueError:  # other arrays, whose == is an array
+            return False
+
+    def __hash__(self) -> int:
+        return len(self.items)
+
+
+def contents(value: Any) -> Any:
+    """What may change in an object that is read while a program is specialised; None of those where nothing does.
+
+    Arrays of texts, dates and objects, and bytes that can be written to. Numbers are read at each call.
+    """
+    if isinstance(value, np.ndarray):
+        kind = value.dtype.kind
+        return Items(value.ravel().tolist()) if kind == "O" else None if kind in "biufcV" else value.tobytes()
+    return bytes(value) if isinstance(value, (bytearray, memoryview, array.array)) else None
 
 
 def is_long(obj: Any) -> bool:

@@ -20,7 +20,20 @@ import numpy as np
 
 from diffjit import streams, tree
 from diffjit.errors import TypeProblem, UnsupportedSyntax
-from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
+from diffjit.frontend.entry.places import (
+    AsArray,
+    Cell,
+    Contents,
+    Default,
+    Getter,
+    Global,
+    Item,
+    Keys,
+    Kind,
+    Length,
+    Shape,
+    Sign,
+)
 from diffjit.frontend.outside.surroundings import is_cython, is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -222,8 +235,7 @@ class Lifting(Mixin):
             return self.capture(key, scalar_type_of(value), getter, hint)
         if isinstance(value, np.ndarray) and stored(type(value)) is None:
             if value.dtype.kind not in "biufc":
-                self.guards[key] = Guard(getter, value)
-                return Static(value)
+                return self.lift_opaque(key, value, getter)
             if key in self.learned.captures:
                 ty = array_type(value)
                 self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
@@ -276,9 +288,9 @@ class Lifting(Mixin):
             return self.outside(av.DictC(items, cls=cls, factory=factory), (key, value, getter))
         if streams.is_stream(value):
             return self.lift_stream(key, value, getter, hint)
-        self.guards[key] = Guard(getter, value)
         if not self.is_plain_object(value):
-            return Static(value)
+            return self.lift_opaque(key, value, getter)
+        self.guards[key] = Guard(getter, value)
         found = self.objects.get(id(value))
         if found is None:
             found = self.objects[id(value)] = self.outside(
@@ -290,6 +302,14 @@ class Lifting(Mixin):
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found
+
+    def lift_opaque(self, key: Any, value: Any, getter: Getter) -> Static:
+        """An object that is not looked into, but by Python while the program is specialised."""
+        self.guards[key] = Guard(getter, value)
+        held = tree.contents(value)
+        if held is not None:
+            self.guards[key, "contents"] = Guard(Contents(getter), held)
+        return Static(value)
 
     def set_from_outside(self, value: set[Any] | frozenset[Any]) -> av.DictC:
         """What a set holds that the program has not made."""
