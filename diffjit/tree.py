@@ -125,10 +125,15 @@ def parts_class(cls: type) -> type:
 
 
 def is_numeric(value: Any) -> bool:
-    """A number or numeric array, but not a flag."""
+    """A number or numeric array, but not a flag, nor a span of time, which is an integer by its class."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biufc" and (type(value) is np.ndarray or stored(type(value)) is None)
-    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def is_of_others(value: Any) -> bool:
+    """An array of texts, dates or objects, which Python computes with while a program is specialised."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "OUSMm"
 
 
 _OPERATORS = frozenset(
@@ -520,9 +525,8 @@ def contents(value: Any) -> Any:
 
     Arrays of texts, dates and objects, and bytes that can be written to. Numbers are read at each call.
     """
-    if isinstance(value, np.ndarray):
-        kind = value.dtype.kind
-        return Items(value.ravel().tolist()) if kind == "O" else None if kind in "biufcV" else value.tobytes()
+    if is_of_others(value):
+        return Items(value.ravel().tolist()) if value.dtype.kind == "O" else value.tobytes()
     return bytes(value) if isinstance(value, (bytearray, memoryview, array.array)) else None
 
 

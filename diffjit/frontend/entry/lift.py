@@ -223,7 +223,7 @@ class Lifting(Mixin):
         if isinstance(value, (bool, np.bool_, enum.Enum)):
             self.guards[key] = Guard(getter, value)
             return Static(value)
-        if isinstance(value, (int, float, complex, np.number)):
+        if tree.is_numeric(value) and not isinstance(value, np.ndarray):
             plain_number(value)
             infinite = isinstance(value, (float, np.floating)) and np.isinf(value)  # which rules must know
             if key in self.learned.captures or infinite or tree.is_long(value):

@@ -21,6 +21,7 @@ import numpy as np
 
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.calls import is_of_values, is_pure
+from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked, Read
 from diffjit.frontend.outside.surroundings import (
@@ -75,8 +76,11 @@ class OpaqueCalls(Mixin):
 
     def call_surroundings(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a log, a clock, a file, or on arrays of None; None where the function is none of these."""
-        if self.is_of_others(obj, args, kwargs):
-            return self.run_now(obj, args, kwargs)
+        others = any(map(is_of_others, args))
+        known = [self.as_python(a) for a in args] if others else args
+        named = {name: self.as_python(a) for name, a in kwargs.items()} if others else kwargs
+        if self.is_of_others(obj, known, named):
+            return self.run_now(obj, known, named)
         if is_of_values(obj) and self.from_outside(obj, (*args, *kwargs.values())):
             return self.call_constant(obj, args, kwargs, node)
         if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):

@@ -62,7 +62,7 @@ class Indexing(Mixin):
                 return self.answer(owner.obj.__getitem__, (index.obj,))
             if self.is_field(owner.obj, index):
                 return self.lift_field(owner.obj, index.obj)
-            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
+            if isinstance(owner.obj, np.ndarray) and not tree.is_of_others(owner.obj):
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
                 return self.lift_static(self._known_item(owner.obj, index.obj, node))
