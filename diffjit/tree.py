@@ -177,6 +177,14 @@ def is_built_inside(value: Any) -> bool:
     return hasattr(type(value), name)
 
 
+def asked(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute that methods and functions have, of any object: a user's `__getattr__` is not called."""
+    cls = type(value)
+    if is_function(getattr(cls, "__getattr__", None)) or reads_itself(cls):
+        return default
+    return getattr(value, name, default)
+
+
 def is_of_numba(value: Any) -> bool:
     """Whether a function that Numba compiled, not a wrapper to which `py_func` was copied."""
     return type(value).__module__.split(".")[0] == "numba" and hasattr(value, "py_func")

@@ -367,7 +367,7 @@ class Calls(Mixin):
 
     def evaluated(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""
-        self.rest_on_context(getattr(function, "__self__", None), *args)
+        self.rest_on_context(tree.asked(function, "__self__"), *args)
         try:
             return function(*args, **kwargs)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
@@ -539,7 +539,7 @@ OTHER_ARRAYS = {
 
 def _root(obj: Any) -> str:
     """The library that a function, a class or an object with methods comes from; "" where it is none of these."""
-    owner = getattr(obj, "__self__", None)
+    owner = tree.asked(obj, "__self__")
     classes = obj.__mro__ if isinstance(obj, type) else (*type(owner).__mro__, *type(obj).__mro__)
     roots = [_module_of(obj), *map(_module_of, classes)]
     return next((root for root in roots if root in OTHER_ARRAYS), "")
@@ -581,7 +581,7 @@ def is_pure(obj: Any) -> bool:
     module = getattr(obj, "__module__", None) or ""
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
-    bound = getattr(obj, "__self__", None)
+    bound = tree.asked(obj, "__self__")
     if is_of_values(obj):
         return True
     if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
@@ -606,7 +606,7 @@ def is_of_values(obj: Any) -> bool:
     """Whether a call makes a date, a decimal or a fraction, or is a method of one, and asks no clock and no zone."""
     if isinstance(obj, type):
         return tree.never_changes(obj)
-    bound = getattr(obj, "__self__", None)
+    bound = tree.asked(obj, "__self__")
     owner = bound if isinstance(bound, type) else type(bound)
     return tree.never_changes(owner) and getattr(obj, "__name__", "") not in ASKING
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.calls import is_of_values, is_pure
 from diffjit.frontend.calls.methods import is_of_others
@@ -181,7 +182,7 @@ class OpaqueCalls(Mixin):
     def answer(self, function: Any, args: tuple[Any, ...]) -> Any:
         """What is asked of the surroundings, as something known; another answer makes another program."""
         asked = Asked(function, args)
-        owner = getattr(function, "__self__", None)
+        owner = tree.asked(function, "__self__")
         self.guards["asked", getattr(function, "__qualname__", ""), id(owner), args] = Guard(asked, asked())
         self.portable = False
         return self.lift_static(self.evaluated(function, *args))
@@ -409,7 +410,7 @@ def _name(function: Any) -> str:
 
 def _routine(function: Any, arguments: Any, gives: str, told: str) -> Routine:
     """The routine of an act: one for all calls that are the same."""
-    owner = getattr(function, "__self__", None)
+    owner = tree.asked(function, "__self__")
     bound = (id(owner), function.__name__) if owner is not None else id(function)
     key = bound, key_of(arguments), gives, told
     if key not in _routines:
