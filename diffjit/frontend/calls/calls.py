@@ -157,8 +157,8 @@ class Calls(Mixin):
                 return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             except DiffjitError as error:
                 raise self.error(error, node) from error.__cause__
-        if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
-            return self.py_range(*args)
+        if _module_of(obj) == "numba" and getattr(obj, "__name__", "") in ("prange", "jit", "njit"):
+            return self.call_of_numba(obj, args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
         if is_cython(obj) or hasattr(obj, "arg_extractor"):  # SciPy's transforms, whose source says what they take
@@ -209,6 +209,12 @@ class Calls(Mixin):
         """`operator.itemgetter(1)` and its like, made outside."""
         maker, given = obj.__reduce__()
         return self.call(self.lift_static(maker), [self.lift_static(v) for v in given], {}, node)
+
+    def call_of_numba(self, obj: Any, args: list[Any]) -> Any:
+        """`prange(n)`; `njit` of a function, which is that function, or with options."""
+        if obj.__name__ == "prange":
+            return self.py_range(*args)
+        return next(filter(self.is_function, args), None) or av.Partial(Static(obj), (), {})
 
     def vectorized(self, obj: np.vectorize, node: Any) -> Any:
         """What `np.vectorize` has made outside."""
