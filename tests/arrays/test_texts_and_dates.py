@@ -81,3 +81,39 @@ def test_spans_of_time_have_units(backend):
         np.testing.assert_allclose(slope(X, span), [spans(e, span) for e in np.eye(6)], rtol=1e-12)  # it is linear
     with pytest.raises(dj.TypeProblem, match="DJ301"):
         dj.jit(lambda x: x[0] * HOURS, backend=backend)(X)
+
+
+def puts(labels, days):
+    np.put(labels, [0], "z")
+
+
+def adds_in_place(labels, days):
+    days += np.timedelta64(1, "D")
+
+
+def adds_out(labels, days):
+    np.add(days, np.timedelta64(1, "D"), out=days)
+
+
+def adds_into(labels, days):
+    np.add(days, np.timedelta64(1, "D"), days)
+
+
+def sorts(labels, days):
+    labels.sort()
+
+
+@pytest.mark.parametrize("change", [puts, adds_in_place, adds_out, adds_into, sorts], ids=lambda f: f.__name__)
+def test_changes_are_refused_and_not_made(change):
+    """What is computed while the program is built must not be seen."""
+    labels, days = LABELS.copy(), DAYS.copy()
+
+    def f(x):
+        change(labels, days)
+        return x[labels == "a"].sum()
+
+    for make in (dj.jit, dj.grad):
+        with pytest.raises(dj.DiffjitError):
+            make(f, backend="python")(X)
+    np.testing.assert_array_equal(labels, LABELS)
+    np.testing.assert_array_equal(days, DAYS)

@@ -365,7 +365,8 @@ class Calls(Mixin):
 
     def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function without effects may simply be run while specialising."""
-        return is_pure(obj) and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
+        writes = "out" in kwargs or (isinstance(obj, np.ufunc) and len(args) > obj.nin)
+        return is_pure(obj) and not writes and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
     def is_of_others(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
@@ -578,6 +579,7 @@ _PURE_MODULES = (
     "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re", "ast",
 )  # fmt: skip
 _IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
+_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
 def is_pure(obj: Any) -> bool:
@@ -596,7 +598,8 @@ def is_pure(obj: Any) -> bool:
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
-    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE) and obj not in FILES
+    writes = obj in FILES or getattr(obj, "__name__", "") in _WRITING
+    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE) and not writes
 
 
 def _context() -> Any:

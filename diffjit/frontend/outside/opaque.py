@@ -55,7 +55,6 @@ _TAKES_ANY = frozenset({
     bool, float, int, len, print, str, repr, format, iter, next, enumerate, zip, map, filter, getattr, setattr,
     objects.ask, objects.tell, warnings.warn,
 })  # fmt: skip
-_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _CHANGING = frozenset({"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"})
 _SAID = {True: "yes", False: "no"}
 _routines: dict[Any, Routine] = {}
@@ -176,8 +175,7 @@ class OpaqueCalls(Mixin):
             return self.act(acts.of_class, args, kwargs, node, gives="bool")
         if obj in (hasattr, callable):
             return self.act(obj, args, kwargs, node, gives="bool")
-        pure = is_pure(obj) and getattr(obj, "__name__", "") not in _WRITING
-        return self.act(obj, args, kwargs, node, pure=pure)
+        return self.act(obj, args, kwargs, node, pure=is_pure(obj))
 
     def answer(self, function: Any, args: tuple[Any, ...]) -> Any:
         """What is asked of the surroundings, as something known; another answer makes another program."""
