@@ -125,10 +125,13 @@ def parts_class(cls: type) -> type:
 
 
 def is_numeric(value: Any) -> bool:
-    """A number or numeric array, but not a flag, nor a span of time, which is an integer by its class."""
+    """A number or numeric array, not a flag, nor what is more than its number: a member of an enum, a span of time."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biufc" and (type(value) is np.ndarray or stored(type(value)) is None)
-    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, (bool, np.timedelta64))
+    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, _MORE)
+
+
+_MORE = (bool, enum.Enum, np.timedelta64)
 
 
 def is_of_others(value: Any) -> bool:

@@ -312,9 +312,7 @@ def inexact(message: str) -> Format:
 
 def is_number(obj: Any) -> bool:
     """A Python or NumPy number that may become a run-time scalar; a member of an IntEnum is more than its number."""
-    if isinstance(obj, (np.ndarray, enum.Enum)):
-        return False
-    return isinstance(obj, (bool, np.bool_)) or tree.is_numeric(obj)
+    return isinstance(obj, (bool, np.bool_)) or (tree.is_numeric(obj) and not isinstance(obj, np.ndarray))
 
 
 def as_number(value: Any) -> Any:
