@@ -1,5 +1,7 @@
 """One list, dict or object at several places among the arguments, or outside as well: one, unless it is changed."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,42 @@ def test_new_objects_are_one_wherever_they_stand(backend):
     value, pullback = dj.vjp(lambda x: [[x], [x]] + [[x * x]] * 2, 3.0, backend=backend)
     assert value == [[3.0], [3.0], [9.0], [9.0]]
     assert pullback([[1.0], [10.0], [100.0], [1000.0]])[0] == 11.0 + 1100.0 * 6.0
+
+
+@dataclasses.dataclass(slots=True)
+class Particle:
+    x: float
+    v: np.ndarray
+    steps: int = 0
+
+
+class Partly:
+    __slots__ = ("__dict__", "a", "b")
+
+    def __init__(self):
+        self.a = 1.0
+
+
+def moves(p, t):
+    p.x = p.x + t * p.v[0]
+    p.v = p.v * 2
+    p.steps += 1
+    return p.x
+
+
+def deletes(p, t):
+    p.b, p.c = t, p.a * t
+    del p.a
+    return p.c
+
+
+def held(p):
+    return {name: getattr(p, name) for name in ("x", "v", "steps", "a", "b", "c") if hasattr(p, name)}
+
+
+@BACKENDS
+@pytest.mark.parametrize(("f", "made"), [(moves, lambda: Particle(1.0, np.ones(2))), (deletes, Partly)])
+def test_objects_with_slots_are_changed_as_others(f, made, backend):
+    plain, found = made(), made()
+    assert dj.jit(f, backend=backend)(found, 0.5) == f(plain, 0.5)
+    assert repr(held(found)) == repr(held(plain))

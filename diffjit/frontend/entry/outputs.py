@@ -246,7 +246,7 @@ def write_back(changes: list[Change], outs: Sequence[Any], caller: Caller) -> No
             for name, value in contents.items():
                 tree.set_attribute(target, name, value)
         elif change.kind == "object":
-            for name in [n for n in vars(target) if n not in contents]:
+            for name in [n for n in tree.attributes(target) if n not in contents]:
                 delattr(target, name)
             for name, value in contents.items():
                 tree.set_attribute(target, name, value)
