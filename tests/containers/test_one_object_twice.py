@@ -170,3 +170,17 @@ def test_objects_with_slots_are_changed_as_others(f, made, backend):
     plain, found = made(), made()
     assert dj.jit(f, backend=backend)(found, 0.5) == f(plain, 0.5)
     assert repr(held(found)) == repr(held(plain))
+
+
+@BACKENDS
+def test_one_of_several_is_returned_itself(backend):
+    def changed(a, b, x):
+        chosen = a if x > 0 else b
+        chosen.w = x
+        return chosen
+
+    compiled = dj.jit(changed, backend=backend)
+    for x in (0.5, -0.5):
+        a, b = Layer(1.0), Layer(2.0)
+        assert compiled(a, b, x) is (a if x > 0 else b)
+        assert (a.w, b.w) == ((x, 2.0) if x > 0 else (1.0, x))

@@ -93,9 +93,9 @@ class ChangedOutside(Mixin):
             if isinstance(value, (av.Ref, av.Tup)):
                 self.cells["v", _CALLER, str(k)] = value
 
-    def place_of(self, ref: av.Ref) -> tuple[Any, ...] | None:
+    def place_of(self, ref: Any) -> tuple[Any, ...] | None:
         """Where a container is that exists already, of a function that gives the caller this very one."""
-        if self.given_places is None:
+        if self.given_places is None or not isinstance(ref, av.Ref):
             return None
         if ref.uid in self.outside_places:
             self.portable = False

@@ -112,7 +112,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             return _heap_output(interpreter, value, outs)
         case av.Format():
             return _text_output(interpreter, value, outs)
-        case av.Sum() if all(interpreter.is_text(v) for v in value.variants):
+        case av.Sum() if all(interpreter.is_text(v) or interpreter.place_of(v) is not None for v in value.variants):
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
