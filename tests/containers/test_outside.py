@@ -1,5 +1,7 @@
 """Objects that live outside, of which loops, branches and functions choose one: it has attributes of its own."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,28 @@ def test_objects_that_answer_by_getattr_are_asked_for_what_the_program_reads(cls
     assert dj.jit(lambda x, given: given.rate * x, backend=backend)(1.5, options) == 3.0
     options.items["rate"] = 4.0
     assert dj.grad(lambda x: [options][0].rate * x, backend=backend)(1.5) == 4.0
+
+
+EMPTY, NOTHING = Counter(), []
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_empty_ones(backend):
+    """Nothing is put into them later."""
+
+    def counted(x):
+        return (EMPTY["k"] + EMPTY.get("q", 2) + len(EMPTY) + sum(EMPTY.values())) * x
+
+    def gone_through(x, n):
+        return sum(NOTHING[i] * x for i in range(n)) + x
+
+    def changed(x):
+        EMPTY["k"] += 1
+        return x
+
+    assert dj.jit(counted, backend=backend)(1.5) == counted(1.5)
+    assert dj.grad(gone_through, backend=backend)(1.5, 0) == 1.0
+    with pytest.raises(IndexError):
+        dj.grad(gone_through, backend=backend)(1.5, 2)
+    with pytest.raises(dj.MemoryProblem, match="DJ127"):
+        dj.jit(changed, backend=backend)(1.5)

@@ -95,8 +95,8 @@ class Indexing(Mixin):
             if self.is_cut(held, index):
                 return self.dyn_get(self.as_growing(held), index, node)
             if isinstance(held, av.ListC):
-                if not held.items and isinstance(index, Value) and self.loops:
-                    raise self.grows(owner)  # filled later in the loop
+                if not held.items and isinstance(index, Value) and self.loops and owner.uid in self.sites.of:
+                    raise self.grows(owner)  # filled later in the loop, unless it is from outside
                 make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
                 return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):
