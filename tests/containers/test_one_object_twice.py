@@ -184,3 +184,17 @@ def test_one_of_several_is_returned_itself(backend):
         a, b = Layer(1.0), Layer(2.0)
         assert compiled(a, b, x) is (a if x > 0 else b)
         assert (a.w, b.w) == ((x, 2.0) if x > 0 else (1.0, x))
+
+
+@BACKENDS
+def test_each_item_of_a_growing_list_is_one_of_its_own(backend):
+    def made(kept, x):
+        for k in range(int(4 * x)):
+            kept.append({"k": k, "x": x * k})
+        return kept, [{"k": k} for k in range(int(4 * x))]
+
+    kept, wanted = [], []
+    found = dj.jit(made, backend=backend)(kept, 0.75)
+    assert found == made(wanted, 0.75)
+    assert found[0] is kept
+    assert kept[0] is not kept[1]

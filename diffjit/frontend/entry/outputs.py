@@ -102,6 +102,10 @@ class Caller:
         self.arguments = arguments
         self.made: dict[int, Any] = {}  # by the identity of its tree: one object stands wherever this tree does
 
+    def again(self) -> Caller:
+        """For another item of a list, whose objects are its own."""
+        return Caller(self.arguments)
+
 
 def rebuild(spec: Any, outs: Sequence[Any], caller: Caller | None = None) -> Any:
     """The Python result from the program's flat results; to a `caller`, what exists already is given itself."""
@@ -140,7 +144,7 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
         lists = [rebuild(s, outs, caller) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
         rows = [found if isinstance(found, list) else [found] * length for found in lists]
-        return spec.cls(rebuild(spec.item, row, caller) for row in zip(*rows, strict=True))
+        return spec.cls(rebuild(spec.item, row, caller and caller.again()) for row in zip(*rows, strict=True))
     if isinstance(spec, tuple):
         items = [rebuild(s, outs, caller) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

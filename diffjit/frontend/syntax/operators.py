@@ -94,7 +94,7 @@ class Operators(Mixin):
         """A binary operator on any two values."""
         if isinstance(left, Static) and isinstance(right, Static):
             arrays = [v.obj for v in (left, right) if isinstance(v.obj, np.ndarray)]
-            if not arrays or any(map(tree.is_of_others, arrays)):
+            if not arrays or any(tree.is_of_others(a) and a.dtype != object for a in arrays):
                 return self.static_binary(kind, left, right, node)
         left, right = self.fraction_as_number(kind, left, right)
         left, right = self.met_keys(self.certain(left), self.certain(right))
