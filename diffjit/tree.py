@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import enum
 import functools
 import os
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -97,10 +98,17 @@ def _fill(slot: Leaf | Fixed | Record, leaves: Any) -> Any:
 
 def make_object(cls: type, fields: dict[str, Any]) -> Any:
     """An instance with these attributes, made without running __init__."""
-    obj = object.__new__(cls)
+    obj = _maker(cls)(cls)
     for name, value in fields.items():
         set_attribute(obj, name, value)
     return obj
+
+
+@functools.cache
+def _maker(cls: type) -> Callable[[type], Any]:
+    """What makes a blank instance: `object.__new__`, or that of a class of Python's own that it derives from."""
+    makers = (getattr(c, "__new__") for c in cls.__mro__ if "__new__" in vars(c))  # noqa: B009
+    return next(made for made in makers if not is_function(made))
 
 
 class Parts:
@@ -117,10 +125,18 @@ def parts_class(cls: type) -> type:
 
 
 def is_numeric(value: Any) -> bool:
-    """A number or numeric array, but not a flag."""
+    """A number or numeric array, not a flag, nor what is more than its number: a member of an enum, a span of time."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biufc" and (type(value) is np.ndarray or stored(type(value)) is None)
-    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, complex, np.number)) and not isinstance(value, _MORE)
+
+
+_MORE = (bool, enum.Enum, np.timedelta64)
+
+
+def is_of_others(value: Any) -> bool:
+    """An array of texts, dates or objects, which Python computes with while a program is specialised."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "OUSMm"
 
 
 _OPERATORS = frozenset(
@@ -164,9 +180,22 @@ def is_built_inside(value: Any) -> bool:
     return hasattr(type(value), name)
 
 
+def asked(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute that methods and functions have, of any object: a user's `__getattr__` is not called."""
+    cls = type(value)
+    if is_function(getattr(cls, "__getattr__", None)) or reads_itself(cls):
+        return default
+    return getattr(value, name, default)
+
+
 def is_of_numba(value: Any) -> bool:
     """Whether a function that Numba compiled, not a wrapper to which `py_func` was copied."""
     return type(value).__module__.split(".")[0] == "numba" and hasattr(value, "py_func")
+
+
+def package_of(cls: type) -> str:
+    """The package that a class is from; none for namespaces, which hold what the user gives them."""
+    return "" if cls is types.SimpleNamespace else cls.__module__.split(".")[0]
 
 
 def is_record(value: Any) -> bool:
@@ -177,7 +206,7 @@ def is_record(value: Any) -> bool:
         return True
     if stored(type(value)) is not None:
         return True
-    module = type(value).__module__.split(".")[0]
+    module = package_of(type(value))
     if module in _LIBRARIES or module.startswith("_cython"):
         return False
     if is_function(value):
@@ -480,7 +509,36 @@ def static_key(value: Any) -> Any:
         except TypeError:  # functions of ctypes
             return kind, ("id", id(value))
         return kind, value
-    return kind, ("id", id(value))
+    return kind, ("id", id(value)), contents(value)
+
+
+class Items:
+    """What an array of objects holds: the same items, of the same classes."""
+
+    __slots__ = ("classes", "items")
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.classes = list(map(type, items))
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return isinstance(other, Items) and self.classes == other.classes and self.items == other.items
+        except ValueError:  # other arrays, whose == is an array
+            return False
+
+    def __hash__(self) -> int:
+        return len(self.items)
+
+
+def contents(value: Any) -> Any:
+    """What may change in an object that is read while a program is specialised; None of those where nothing does.
+
+    Arrays of texts, dates and objects, and bytes that can be written to. Numbers are read at each call.
+    """
+    if is_of_others(value):
+        return Items(value.ravel().tolist()) if value.dtype.kind == "O" else value.tobytes()
+    return bytes(value) if isinstance(value, (bytearray, memoryview, array.array)) else None
 
 
 def is_long(obj: Any) -> bool:

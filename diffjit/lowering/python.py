@@ -13,17 +13,20 @@ import numpy as np
 from diffjit.ir.nodes import Function
 from diffjit.ir.stages import note
 from diffjit.ir.text.statements import importable
-from diffjit.ir.types import FLOAT, Scalar
+from diffjit.ir.types import FLOAT, List, Scalar
 from diffjit.ir.walk import callees, walk, walk_called
 from diffjit.lowering.calls import cache
 from diffjit.transforms.pipeline import readable
 
 
-def compile_python(function: Function, *, name_hint: str | None = None) -> Callable[..., tuple[Any, ...]]:
-    """A callable with the contract of `cpu.compile_function`. Tracebacks and debuggers show the generated lines."""
+def compile_python(function: Function, residuals: int = 0) -> Callable[..., tuple[Any, ...]]:
+    """A callable with the contract of `cpu.compile_function`. Tracebacks and debuggers show the generated lines.
+
+    The last results are `residuals`: lists among them stay as they are.
+    """
     text = readable(function)
     note("text", "py", lambda: text)
-    stem = re.sub(r"\W", "_", name_hint or function.name) or "function"
+    stem = re.sub(r"\W", "_", function.name) or "function"
     file = f"<diffjit {stem} {cache.digest(text)[:8]}>"
     module = types.ModuleType(f"{cache.PACKAGE}.{stem}_{cache.digest(text)[:8]}")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -31,7 +34,10 @@ def compile_python(function: Function, *, name_hint: str | None = None) -> Calla
     for name, cls in _classes(function).items():
         setattr(module, name, cls)
     entry = getattr(module, function.name)
-    types_out = [v.type for v in function.results]
+    types_out: list[Any] = [v.type for v in function.results]
+    for k in range(len(types_out) - residuals, len(types_out)):
+        if isinstance(types_out[k], List):
+            types_out[k] = None
     floats = _python_floats(function)
 
     def call(*args: Any) -> tuple[Any, ...]:
@@ -71,7 +77,9 @@ _PYTHON = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def _as_declared(value: Any, ty: Any) -> Any:
-    """A number of the declared kind: NumPy's scalars for strong types, Python's numbers for weak ones."""
+    """A number of the declared kind, or a list of such: NumPy's scalars for strong types, Python's for weak ones."""
+    if isinstance(ty, List):
+        return [_as_declared(x, ty.elem) for x in value]
     if not isinstance(ty, Scalar):
         return value
     return _PYTHON[ty.dtype.kind](value) if ty.weak else ty.dtype.type(value)

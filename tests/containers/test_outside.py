@@ -1,5 +1,7 @@
 """Objects that live outside, of which loops, branches and functions choose one: it has attributes of its own."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,56 @@ def test_objects_that_lists_hold_too(function, backend):
     assert dj.jit(function, backend=backend)(x, 3) == pytest.approx(function(x, 3), rel=1e-12)
     slope = (function(x + h, 3) - function(x - h, 3)) / (2 * h)
     assert dj.grad(function, backend=backend)(x, 3) == pytest.approx(slope, rel=1e-7)
+
+
+class Options:
+    """Reads its items as attributes, and raises what a dict raises."""
+
+    def __init__(self, **items):
+        self.__dict__["items"] = items
+
+    def __getattr__(self, name):
+        return self.__dict__["items"][name]
+
+
+class Zero(Options):
+    """Has every attribute."""
+
+    def __getattr__(self, name):
+        return self.__dict__["items"].get(name, 0.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("cls", [Options, Zero])
+def test_objects_that_answer_by_getattr_are_asked_for_what_the_program_reads(cls, backend):
+    options = cls(rate=2.0)
+    value, slope = dj.value_and_grad(lambda x: options.rate * x * x, backend=backend)(1.5)
+    assert (value, slope) == (4.5, 6.0)
+    assert dj.jit(lambda x, given: given.rate * x, backend=backend)(1.5, options) == 3.0
+    options.items["rate"] = 4.0
+    assert dj.grad(lambda x: [options][0].rate * x, backend=backend)(1.5) == 4.0
+
+
+EMPTY, NOTHING = Counter(), []
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_empty_ones(backend):
+    """Nothing is put into them later."""
+
+    def counted(x):
+        return (EMPTY["k"] + EMPTY.get("q", 2) + len(EMPTY) + sum(EMPTY.values())) * x
+
+    def gone_through(x, n):
+        return sum(NOTHING[i] * x for i in range(n)) + x
+
+    def changed(x):
+        EMPTY["k"] += 1
+        return x
+
+    assert dj.jit(counted, backend=backend)(1.5) == counted(1.5)
+    assert dj.grad(gone_through, backend=backend)(1.5, 0) == 1.0
+    with pytest.raises(IndexError):
+        dj.grad(gone_through, backend=backend)(1.5, 2)
+    with pytest.raises(dj.MemoryProblem, match="DJ127"):
+        dj.jit(changed, backend=backend)(1.5)

@@ -321,3 +321,29 @@ def test_of_a_large_table_only_what_is_read_counts(backend, monkeypatch):
     assert dj.grad(model, backend=backend)(2.0, "e8") == 13.0
     with pytest.raises(dj.DiffjitError, match="DJ113"):
         dj.grad(model, backend=backend)(2.0, "e3")
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_dict_and_a_list_in_it_that_grows(backend):
+    """The list is found by its identity where the dict is read; what it holds stays of Python's class."""
+
+    def made():
+        run = {"n": 0, "costs": [1.0], "by": {"x": [0.5]}}
+
+        def cost(x, i):
+            run["n"] += 1
+            run["costs"].append(x * i)
+            for k in range(i):
+                run["by"]["x"].append(x + k)
+            return x * x * run["n"] + sum(run["costs"])
+
+        return cost, run
+
+    (plain, wanted), (cost, run) = made(), made()
+    compiled = dj.jit(cost, backend=backend)
+    for i in (2, 0, 3):
+        assert compiled(0.5, i) == plain(0.5, i)
+    assert run == wanted
+    assert [type(x) for x in (*run["costs"], *run["by"]["x"])] == [float] * (4 + 6)
+    assert dj.grad(cost, backend=backend)(0.5, 2) == 2 * 0.5 * 4 + 2
+    assert run == wanted

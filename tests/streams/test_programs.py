@@ -212,9 +212,18 @@ def test_one_stream_as_two_is_refused():
         run(1.0, rng, rng)
 
 
-def test_a_stream_is_not_returned():
+def test_the_callers_stream_is_returned_itself_and_no_other_one():
+    def drawn(x, rng):
+        return rng.normal() * x, rng
+
+    given, plain = new(), new()
+    value, found = dj.jit(drawn)(2.0, given)
+    assert found is given
+    assert (value, given.normal()) == (drawn(2.0, plain)[0], plain.normal())
     with pytest.raises(dj.DiffjitError, match=r"DJ319.*a random Generator"):
-        dj.jit(lambda x, rng: rng)(1.0, new())
+        dj.jit(lambda x: np.random.default_rng(3))(1.0)
+    with pytest.raises(dj.DiffjitError, match=r"DJ319.*a random Generator"):
+        dj.value_and_grad(drawn, has_aux=True)(2.0, new())
 
 
 def test_recursion():

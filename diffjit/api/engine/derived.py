@@ -18,7 +18,7 @@ from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.dataclass import dataclass
 from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import Change, Out, rebuild, refuse_shared, write_back
+from diffjit.frontend.entry.outputs import Caller, Change, Out, rebuild, refuse_shared, write_back
 from diffjit.frontend.entry.texts import CARRIED
 from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
@@ -155,9 +155,10 @@ class Derived:
     ) -> Any:
         """What the caller gets of a program's flat results; containers among the arguments become what it made them."""
         flat = call.results(outs)
-        result = rebuild(finish.value, flat)
+        caller = Caller((*args, *kwargs.values()))
+        result = rebuild(finish.value, flat, caller)
         if finish.changes:
-            write_back(finish.changes, (*args, *kwargs.values()), lambda spec: rebuild(spec, flat))
+            write_back(finish.changes, flat, caller)
         return result
 
     def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -177,6 +178,8 @@ class Derived:
                 found = self.made(call, args, kwargs)
         if found[0].changed_outside:
             refuse_shared(found[0].changed_outside, (args, kwargs))
+        if found[0].apart is not None:
+            found[0].apart.check((*args, *kwargs.values()))
         return found
 
     def known(self, call: Arguments) -> tuple[Compiled, Any] | None:
@@ -371,7 +374,7 @@ def quickly(value: Any) -> Callable[[tuple[Any, ...]], Any]:
     if type(value) is tuple and len(value) == 2:
         first, second = map(quickly, value)
         return lambda outs: (first(outs), second(outs))
-    return lambda outs: rebuild(value, outs)
+    return lambda outs: rebuild(value, outs, Caller())
 
 
 class Jitted(Derived):

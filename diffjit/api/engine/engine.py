@@ -147,7 +147,7 @@ def compile_ir(
     if chosen == "python":
         from diffjit.lowering.python import compile_python
 
-        return compile_python(function)
+        return compile_python(function, residuals)
     if chosen in ("numba", "cuda"):
         from diffjit.lowering.calls.cpu import compile_function
 
@@ -203,4 +203,5 @@ def executable(
         program.followed,
         program.portable,
         program.changed_outside,
+        program.apart,
     )

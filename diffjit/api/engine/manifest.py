@@ -82,12 +82,16 @@ def _recalled(
         followed, found = _read(_file(root, key, _fixed(call, fixed)), root)
     if found is None:
         return None
-    made, described, parts, result = found
+    made, described, (*parts, apart), result = found
     function = native.load(made)
     if function is None:
         return None
     compiled = Compiled(
-        entry.wrapper(described, function), *parts, followed={f: f.__code__ for f in followed}, portable=True
+        entry.wrapper(described, function),
+        *parts,
+        followed={f: f.__code__ for f in followed},
+        portable=True,
+        apart=apart,
     )
     return compiled, result, fixed
 
@@ -123,6 +127,7 @@ def remember(
             compiled.names,
             compiled.place,
             compiled.streams,
+            compiled.apart,
         )
         known = _reached(root, compiled.guards)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import threading
+import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any
@@ -15,6 +16,7 @@ from diffjit import streams, tree
 from diffjit.api.engine.guards import Guards, checker
 from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem
+from diffjit.frontend.entry.outputs import Apart
 from diffjit.frontend.entry.places import AsArray
 from diffjit.ir.nodes import Loc
 from diffjit.labels import Labels, Numbering, Results, numbered
@@ -188,10 +190,30 @@ def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return Arguments(positional, keywords, leaves, starts, key, general, labels)
 
 
-def _twins(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Which arguments are the very object that an earlier one is, where that may matter."""
-    found = [id(a) for a in args if not isinstance(a, (np.ndarray, np.generic, int, float, complex, str, tuple))]
-    return tuple([found.index(k) for k in found])
+def _twins(args: tuple[Any, ...]) -> tuple[tuple[int, int], ...]:
+    """Which lists, dicts and objects in the arguments are the very one that stands at an earlier place."""
+    places: dict[int, int] = {}
+    found: list[tuple[int, int]] = []
+    todo: list[Any] = list(args)
+    for number, item in enumerate(todo):  # which grows
+        kind = type(item)
+        if kind in _SINGLE or isinstance(item, (np.ndarray, np.generic)):
+            continue
+        if not issubclass(kind, tuple):
+            first = places.setdefault(id(item), number)
+            if first != number:
+                found.append((number, first))
+                continue
+        if isinstance(item, (list, tuple)):
+            todo += item
+        elif isinstance(item, dict):
+            todo += item.values()
+        elif tree.is_record(item):
+            todo += tree.attributes(item).values()
+    return tuple(found)
+
+
+_SINGLE = frozenset({float, int, complex, bool, str, type(None), np.ndarray, types.FunctionType})
 
 
 def _equal_lengths(leaves: list[Any]) -> tuple[int, ...]:
@@ -216,6 +238,7 @@ class Compiled:
     followed: dict[Any, Any] = field(default_factory=dict)  # the functions in it, and their code
     portable: bool = False  # it rests on guards and captures alone
     changed_outside: list[Any] = field(default_factory=list[Any])  # objects outside that the program changes
+    apart: Apart | None = None  # objects that the program takes for several
     valid: Callable[[], bool] = field(init=False)  # whether everything outside is still the same
 
     @property

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from diffjit.api.engine.programs import Compiled
 from diffjit.dataclass import dataclass
 from diffjit.frontend.entry import places
+from diffjit.frontend.entry.outputs import Apart
 
 if TYPE_CHECKING:
     from diffjit.api.engine.derived import Derived
@@ -118,9 +119,10 @@ def detached(compiled: Compiled, function: Any) -> Compiled | None:
                 expected = slots[expected]  # noqa: PLW2901
             guards.append((_placed(getter, slots), expected))
         captures = [_placed(getter, slots) for getter in compiled.captures]
+        apart = _apart(compiled, slots)
     except _Elsewhere:
         return None
-    return _like(compiled, guards, captures, {slots.get(f, f): code for f, code in compiled.followed.items()})
+    return _like(compiled, guards, captures, apart, {slots.get(f, f): code for f, code in compiled.followed.items()})
 
 
 def attached(template: Compiled, function: Any) -> Compiled | None:
@@ -141,14 +143,22 @@ def attached(template: Compiled, function: Any) -> Compiled | None:
                 functions[expected] = expected = value  # noqa: PLW2901
             guards.append((there, expected))
         captures = [_placed(getter, functions) for getter in template.captures]
+        apart = _apart(template, functions)
     except _Elsewhere:
         return None
-    made = _like(template, guards, captures, {functions.get(f, f): code for f, code in template.followed.items()})
+    made = _like(
+        template, guards, captures, apart, {functions.get(f, f): code for f, code in template.followed.items()}
+    )
     return made if made.valid() else None
 
 
-def _like(compiled: Compiled, guards: Any, captures: Any, followed: dict[Any, Any]) -> Compiled:
-    return replace(compiled, guards=guards, captures=captures, followed=followed)
+def _like(compiled: Compiled, guards: Any, captures: Any, apart: Any, followed: dict[Any, Any]) -> Compiled:
+    return replace(compiled, guards=guards, captures=captures, apart=apart, followed=followed)
+
+
+def _apart(compiled: Compiled, same: dict[Any, Any]) -> Apart | None:
+    found = compiled.apart
+    return None if found is None else replace(found, outside=[_placed(getter, same) for getter in found.outside])
 
 
 def _placed(getter: Any, same: dict[Any, Any]) -> Any:

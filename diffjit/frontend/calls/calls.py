@@ -157,8 +157,8 @@ class Calls(Mixin):
                 return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
             except DiffjitError as error:
                 raise self.error(error, node) from error.__cause__
-        if getattr(obj, "__name__", "") == "prange" and _module_of(obj) == "numba":
-            return self.py_range(*args)
+        if _module_of(obj) == "numba" and getattr(obj, "__name__", "") in ("prange", "jit", "njit"):
+            return self.call_of_numba(obj, args)
         if isinstance(obj, type):
             return self.instantiate(obj, args, kwargs, node)
         if is_cython(obj) or hasattr(obj, "arg_extractor"):  # SciPy's transforms, whose source says what they take
@@ -209,6 +209,12 @@ class Calls(Mixin):
         """`operator.itemgetter(1)` and its like, made outside."""
         maker, given = obj.__reduce__()
         return self.call(self.lift_static(maker), [self.lift_static(v) for v in given], {}, node)
+
+    def call_of_numba(self, obj: Any, args: list[Any]) -> Any:
+        """`prange(n)`; `njit` of a function, which is that function, or with options."""
+        if obj.__name__ == "prange":
+            return self.py_range(*args)
+        return next(filter(self.is_function, args), None) or av.Partial(Static(obj), (), {})
 
     def vectorized(self, obj: np.vectorize, node: Any) -> Any:
         """What `np.vectorize` has made outside."""
@@ -325,9 +331,7 @@ class Calls(Mixin):
         if any(self.cells.get(key) is not value for key, value in before.items() if key[0] in ("v", "h")):
             message = "a function behind functools.cache changes what lives outside"
             raise self.unsupported("DJ125", message, None, "return what it computes instead")
-        if isinstance(result, av.Ref):
-            self.freeze(self.cells, result.uid, "is the result of a cached function")
-        return result
+        return self.mark_kept(result)
 
     def as_python_numbers(self, value: Any) -> Any:
         """Numbers in a result of `math`, which are Python's own."""
@@ -361,7 +365,8 @@ class Calls(Mixin):
 
     def is_static_call(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function without effects may simply be run while specialising."""
-        return is_pure(obj) and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
+        writes = "out" in kwargs or (isinstance(obj, np.ufunc) and len(args) > obj.nin)
+        return is_pure(obj) and not writes and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
 
     def is_of_others(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
@@ -369,7 +374,7 @@ class Calls(Mixin):
 
     def evaluated(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""
-        self.rest_on_context(getattr(function, "__self__", None), *args)
+        self.rest_on_context(tree.asked(function, "__self__"), *args)
         try:
             return function(*args, **kwargs)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
@@ -541,7 +546,7 @@ OTHER_ARRAYS = {
 
 def _root(obj: Any) -> str:
     """The library that a function, a class or an object with methods comes from; "" where it is none of these."""
-    owner = getattr(obj, "__self__", None)
+    owner = tree.asked(obj, "__self__")
     classes = obj.__mro__ if isinstance(obj, type) else (*type(owner).__mro__, *type(obj).__mro__)
     roots = [_module_of(obj), *map(_module_of, classes)]
     return next((root for root in roots if root in OTHER_ARRAYS), "")
@@ -574,6 +579,7 @@ _PURE_MODULES = (
     "numpy", "math", "cmath", "operator", "_operator", "itertools", "warnings", "copy", "string", "typing", "re", "ast",
 )  # fmt: skip
 _IMPURE = ("numpy.random", "numpy.lib._npyio", "numpy.testing", "numpy.ctypeslib", "numpy.memmap")
+_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 
 
 def is_pure(obj: Any) -> bool:
@@ -583,7 +589,7 @@ def is_pure(obj: Any) -> bool:
     module = getattr(obj, "__module__", None) or ""
     if module == "builtins":
         return getattr(obj, "__name__", "") in _PURE_BUILTINS
-    bound = getattr(obj, "__self__", None)
+    bound = tree.asked(obj, "__self__")
     if is_of_values(obj):
         return True
     if isinstance(bound, np.generic | re.Match | re.Pattern):  # they never change
@@ -592,7 +598,8 @@ def is_pure(obj: Any) -> bool:
         return True
     if bound is not None and not isinstance(bound, (types.ModuleType, np.ufunc)):
         return False
-    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE) and obj not in FILES
+    writes = obj in FILES or getattr(obj, "__name__", "") in _WRITING
+    return module.split(".")[0] in _PURE_MODULES and not module.startswith(_IMPURE) and not writes
 
 
 def _context() -> Any:
@@ -608,7 +615,7 @@ def is_of_values(obj: Any) -> bool:
     """Whether a call makes a date, a decimal or a fraction, or is a method of one, and asks no clock and no zone."""
     if isinstance(obj, type):
         return tree.never_changes(obj)
-    bound = getattr(obj, "__self__", None)
+    bound = tree.asked(obj, "__self__")
     owner = bound if isinstance(bound, type) else type(bound)
     return tree.never_changes(owner) and getattr(obj, "__name__", "") not in ASKING
 

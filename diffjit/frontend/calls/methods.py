@@ -9,8 +9,6 @@ import types
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from diffjit import tree
 from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.objects.order import after
@@ -23,14 +21,15 @@ from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.primitives.library import containers
 
-_OF_OTHERS = frozenset({"copy", "flatten", "item", "ravel", "reshape", "tolist", "transpose"})  # of arrays of None, say
+_OF_OTHERS = frozenset({  # of arrays of None, of dates
+    "argmax", "argmin", "argsort", "astype", "copy", "flatten", "item", "max", "mean", "min", "ravel", "repeat",
+    "reshape", "searchsorted", "squeeze", "sum", "swapaxes", "take", "tolist", "transpose",
+})  # fmt: skip
 
 
 def is_of_others(value: Any) -> bool:
-    """Whether a value is an array of None, of texts or of other objects, or no number but a date: all is known."""
-    if not isinstance(value, Static):
-        return False
-    return tree.never_changes(type(value.obj)) or (isinstance(value.obj, np.ndarray) and value.obj.dtype.kind in "OUS")
+    """Whether a value is an array of None, of texts, dates or other objects, or no number but a date: all is known."""
+    return isinstance(value, Static) and (tree.never_changes(type(value.obj)) or tree.is_of_others(value.obj))
 
 
 def _all_static(args: list[Any], kwargs: dict[str, Any]) -> bool:

@@ -157,7 +157,10 @@ class Nested(Mixin):
         def interpreted() -> tuple[Function, Inner | None, list[Value]]:
             with self._read_again(called_on):
                 try:
-                    return self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
+                    found = self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
+                    if called_on and lists_written(found[0].body, []):
+                        raise self._changes_refused(refused, "a growing list", node)
+                    return found
                 except UnsupportedSyntax as error:
                     if not called_on or error is not self.change_refused:
                         raise
@@ -214,11 +217,8 @@ class Nested(Mixin):
         in_place = self.changes_arrays(body, self.changed_numbers[before:])
         leaves = entry.order(call.leaves)
         body.results = outs
-        lists = lists_written(body, [inner for _, inner in leaves]) if held else set()
-        if lists and notes is None:
-            raise self._changes_refused(refused, "a growing list", node)
         if notes is not None:
-            notes.leave_out(body, lists)
+            notes.leave_out(body, lists_written(body, [inner for _, inner in leaves]))
         ir = Function(_name(function), [inner for _, inner in leaves], body)
         free = close(ir)
         ir.source_file, ir.source_line = _home(function)

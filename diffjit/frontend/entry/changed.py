@@ -21,9 +21,9 @@ import numpy as np
 from diffjit import tree
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.lift import Guard, array_type
-from diffjit.frontend.entry.outputs import Change, Same
+from diffjit.frontend.entry.outputs import Apart, Change, Same
 from diffjit.frontend.entry.places import AsFloats, Attribute, Cell, Global
-from diffjit.frontend.entry.writeback import parts
+from diffjit.frontend.entry.writeback import Arguments, parts
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import DynList, Leaf, Learn, describe
@@ -39,6 +39,9 @@ class ChangedOutside(Mixin):
 
     def init_changed(self) -> None:
         """Nothing is known to be changed."""
+        self.taken_for_several: set[int] = set()  # containers of which the program has asked whether they are one
+        self.given_once: dict[int, Any] = {}  # trees of containers that the caller gets
+        self.given_places: dict[int, tuple[Any, ...]] | None = None  # of containers among the arguments
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
         self.dict_owners: dict[int, av.Ref] = {}  # what `obj.__dict__` gave -> the object
@@ -83,11 +86,26 @@ class ChangedOutside(Mixin):
         if place is not None and hasattr(list, name):
             raise self._learned(place, frozenset())
 
-    def hold(self, arguments: list[Any]) -> None:
+    def hold(self, arguments: list[Any], places: dict[int, tuple[Any, ...]]) -> None:
         """The caller's names for what is among the arguments: whichever variables stand for it, it sees the changes."""
+        self.given_places = places
         for k, value in enumerate(arguments):
             if isinstance(value, (av.Ref, av.Tup)):
                 self.cells["v", _CALLER, str(k)] = value
+
+    def place_of(self, ref: Any) -> tuple[Any, ...] | None:
+        """Where a container is that exists already, of a function that gives the caller this very one."""
+        if self.given_places is None or not isinstance(ref, av.Ref):
+            return None
+        if ref.uid in self.outside_places:
+            self.portable = False
+            return (("outside", self.outside_places[ref.uid][2]),)
+        return self.given_places.get(ref.uid)
+
+    def give_once(self, ref: av.Ref, made: Any) -> None:
+        """The tree of a new container, which is one object at however many places; derivatives take these apart."""
+        if self.given_places is not None:
+            self.given_once[ref.uid] = made
 
     def is_given_back(self, key: tuple[Any, ...]) -> bool:
         """Whether a cell is of what lives outside of all programs."""
@@ -144,13 +162,16 @@ class ChangedOutside(Mixin):
             self.portable = False
 
     def take_in_changed(self) -> None:
-        """At the start of a program: what an earlier attempt has found to be changed."""
+        """At the start of a program: what an earlier attempt has found to be changed.
+
+        Lists that grow come first: what is lifted later may hold them (`state["log"]`), and finds them again.
+        """
+        changed = self.learned.changed.items()
+        grown = {key: self._grown_outside(key, *found) for key, found in changed}
         self._take_in_assigned()
-        for key, (value, getter, names) in self.learned.changed.items():
-            floats = self.item_type(key, value) if isinstance(value, list) else None
-            if floats is not None:
-                ref = self.objects[id(value)] = self._grown_outside(key, value, getter, floats)
-            else:
+        for key, (value, getter, names) in changed:
+            ref = grown[key]
+            if ref is None:
                 ref = self.lift_at(key, value, getter)
                 held = self.sites.outside.pop(ref.uid, None)
                 if held is None:  # one object, by another key
@@ -174,9 +195,12 @@ class ChangedOutside(Mixin):
         types |= {elem.type if isinstance(elem, Leaf) and elem.type in _FLOATS.values() else None} if elem else set()
         return types.pop() if len(types) == 1 else None
 
-    def _grown_outside(self, key: Any, value: list[Any], getter: Callable[[], Any], ty: Scalar) -> av.Ref:
-        """A list of floats from outside that grows, filled from an array."""
-        ref = av.Ref()
+    def _grown_outside(self, key: Any, value: Any, getter: Callable[[], Any], _: frozenset[str]) -> av.Ref | None:
+        """A list of floats from outside that grows, filled from an array; None of what is none."""
+        ty = self.item_type(key, value) if isinstance(value, list) else None
+        if ty is None:
+            return None
+        ref = self.objects[id(value)] = av.Ref()
         kind = next(cls for cls, known in _FLOATS.items() if known == ty)
         self.guards[key, "kind"] = Guard(lambda: all(type(x) is kind for x in getter()), True)
         self.guards[key, "same"] = Guard(lambda: getter() is value, True)
@@ -223,12 +247,16 @@ class ChangedOutside(Mixin):
 
     def _part(self, value: Any, output: Callable[[Any], Any]) -> Any:
         """One part: what came from outside stays itself."""
-        if isinstance(value, av.Ref) and value.uid in self.outside_places:
-            return Same((("outside", self.outside_places[value.uid][2]),))
         getter = next((c.getter for c in self.captures.values() if c.param is value), None)
         if isinstance(value, Value) and getter is not None:
             return Same((("outside", getter),))
         return output(value)
+
+    def to_be_apart(self, given: Arguments) -> Apart | None:
+        """What of the arguments is changed or compared, and what is read outside, where there is both."""
+        outside = [getter for _, held, getter in self.outside_places.values() if not isinstance(held, tuple)]
+        inside = [path for uid, path in given.places.items() if uid in self.taken_for_several or given.changed(uid)]
+        return Apart(inside, outside) if inside and outside else None
 
     def changed_outside(self) -> list[Any]:
         """The objects outside that the program changes."""

@@ -20,7 +20,20 @@ import numpy as np
 
 from diffjit import streams, tree
 from diffjit.errors import TypeProblem, UnsupportedSyntax
-from diffjit.frontend.entry.places import AsArray, Cell, Default, Getter, Global, Item, Keys, Kind, Length, Shape, Sign
+from diffjit.frontend.entry.places import (
+    AsArray,
+    Cell,
+    Contents,
+    Default,
+    Getter,
+    Global,
+    Item,
+    Keys,
+    Kind,
+    Length,
+    Shape,
+    Sign,
+)
 from diffjit.frontend.outside.surroundings import is_cython, is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -210,7 +223,7 @@ class Lifting(Mixin):
         if isinstance(value, (bool, np.bool_, enum.Enum)):
             self.guards[key] = Guard(getter, value)
             return Static(value)
-        if isinstance(value, (int, float, complex, np.number)):
+        if tree.is_numeric(value) and not isinstance(value, np.ndarray):
             plain_number(value)
             infinite = isinstance(value, (float, np.floating)) and np.isinf(value)  # which rules must know
             if key in self.learned.captures or infinite or tree.is_long(value):
@@ -222,8 +235,7 @@ class Lifting(Mixin):
             return self.capture(key, scalar_type_of(value), getter, hint)
         if isinstance(value, np.ndarray) and stored(type(value)) is None:
             if value.dtype.kind not in "biufc":
-                self.guards[key] = Guard(getter, value)
-                return Static(value)
+                return self.lift_opaque(key, value, getter)
             if key in self.learned.captures:
                 ty = array_type(value)
                 self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
@@ -276,9 +288,9 @@ class Lifting(Mixin):
             return self.outside(av.DictC(items, cls=cls, factory=factory), (key, value, getter))
         if streams.is_stream(value):
             return self.lift_stream(key, value, getter, hint)
-        self.guards[key] = Guard(getter, value)
         if not self.is_plain_object(value):
-            return Static(value)
+            return self.lift_opaque(key, value, getter)
+        self.guards[key] = Guard(getter, value)
         found = self.objects.get(id(value))
         if found is None:
             found = self.objects[id(value)] = self.outside(
@@ -290,6 +302,14 @@ class Lifting(Mixin):
         else:  # one object at two places
             self.guards[key, "same"] = Guard(lambda: getter() is value, True)
         return found
+
+    def lift_opaque(self, key: Any, value: Any, getter: Getter) -> Static:
+        """An object that is not looked into, but by Python while the program is specialised."""
+        self.guards[key] = Guard(getter, value)
+        held = tree.contents(value)
+        if held is not None:
+            self.guards[key, "contents"] = Guard(Contents(getter), held)
+        return Static(value)
 
     def set_from_outside(self, value: set[Any] | frozenset[Any]) -> av.DictC:
         """What a set holds that the program has not made."""
@@ -331,8 +351,7 @@ class Lifting(Mixin):
             return False
         if stored(type(value)) is not None:
             return True
-        module = type(value).__module__.split(".")[0]
-        return module not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
+        return tree.package_of(type(value)) not in _LIBRARIES and not is_surroundings(value) and not is_cython(value)
 
     def lift_static(self, value: Any) -> Any:
         """An object that is certain not to change: a constant in the source, a library's attribute; a key of a dict."""

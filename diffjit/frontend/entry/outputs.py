@@ -85,7 +85,7 @@ class RowsOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Same:
-    """Part of a changed container that is the very object found at this path in the arguments."""
+    """Part of a result or of a changed container that is the very object found at this path in the arguments."""
 
     path: tuple[Any, ...]
 
@@ -99,14 +99,39 @@ class Change:
     spec: Any
 
 
-def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
-    """The Python result from the program's flat results."""
+class Caller:
+    """Of a function that does itself what it says: the arguments that it was called with, and what it makes."""
+
+    def __init__(self, arguments: Sequence[Any] = ()) -> None:
+        self.arguments = arguments
+        self.made: dict[int, Any] = {}  # by the identity of its tree: one object stands wherever this tree does
+
+    def again(self) -> Caller:
+        """For another item of a list, whose objects are its own."""
+        return Caller(self.arguments)
+
+
+def rebuild(spec: Any, outs: Sequence[Any], caller: Caller | None = None) -> Any:
+    """The Python result from the program's flat results; to a `caller`, what exists already is given itself."""
+    if caller is None or isinstance(spec, Out):
+        return _rebuilt(spec, outs, caller)
+    if isinstance(spec, Same):
+        return follow(caller.arguments, spec.path)
+    if id(spec) in caller.made:
+        return caller.made[id(spec)]
+    found = _rebuilt(spec, outs, caller)
+    if isinstance(spec, (list, dict, set, RecordOut, RowsOut, TableOut)):
+        caller.made[id(spec)] = found
+    return found
+
+
+def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
     if isinstance(spec, Out):
         return outs[spec.index]
     if isinstance(spec, OptOut):
-        return None if outs[spec.flag] else rebuild(spec.inner, outs)
+        return None if outs[spec.flag] else rebuild(spec.inner, outs, caller)
     if isinstance(spec, RecordOut):
-        fields = {n: rebuild(v, outs) for n, v in spec.fields.items()}
+        fields = {n: rebuild(v, outs, caller) for n, v in spec.fields.items()}
         if spec.cls is Opaque:
             return text_of(fields)
         known = stored(spec.cls)
@@ -116,23 +141,23 @@ def rebuild(spec: Any, outs: Sequence[Any]) -> Any:
     if isinstance(spec, Labels):
         return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):
-        return dict(zip(rebuild(spec.keys, outs), rebuild(spec.values, outs), strict=True))
+        return dict(zip(rebuild(spec.keys, outs, caller), rebuild(spec.values, outs, caller), strict=True))
     if isinstance(spec, OneOf):
-        return rebuild(spec.variants[outs[spec.flag]], outs)
+        return rebuild(spec.variants[outs[spec.flag]], outs, caller)
     if isinstance(spec, TextOut):
         return "".join(p if isinstance(p, str) else written(p[2](outs[p[0].index]), p[1]) for p in spec.parts)
     if isinstance(spec, RowsOut):
-        lists = [rebuild(s, outs) for s in spec.lists]
+        lists = [rebuild(s, outs, caller) for s in spec.lists]
         length = next(len(found) for found in lists if isinstance(found, list))
         rows = [found if isinstance(found, list) else [found] * length for found in lists]
-        return spec.cls(rebuild(spec.item, row) for row in zip(*rows, strict=True))
+        return spec.cls(rebuild(spec.item, row, caller and caller.again()) for row in zip(*rows, strict=True))
     if isinstance(spec, tuple):
-        items = [rebuild(s, outs) for s in spec]
+        items = [rebuild(s, outs, caller) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
     if isinstance(spec, list):
-        return [rebuild(s, outs) for s in spec]
+        return [rebuild(s, outs, caller) for s in spec]
     if isinstance(spec, dict):
-        return same_class(spec, {k: rebuild(v, outs) for k, v in spec.items()})
+        return same_class(spec, {k: rebuild(v, outs, caller) for k, v in spec.items()})
     return set(spec) if isinstance(spec, set) else spec
 
 
@@ -197,6 +222,28 @@ def follow(arguments: Any, path: tuple[Any, ...]) -> Any:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Objects that a program takes for several, and changes or compares: none must be another one."""
+
+    inside: list[tuple[Any, ...]]  # paths in the arguments
+    outside: list[Callable[[], Any]]  # how to get those outside that it reads
+
+    def check(self, arguments: Sequence[Any]) -> None:
+        """Refuse arguments of which one is read from outside, too."""
+        known = {id(get()) for get in self.outside}
+        for path in self.inside:
+            if id(found := follow(arguments, path)) in known:
+                _refuse(found, "which takes it for two")
+
+
+def _refuse(found: Any, what: str) -> None:
+    raise MemoryProblem(
+        "DJ402", f"a {type(found).__name__} is an argument, and lives outside of the function, {what}",
+        cure="reach it in one way: through the argument, or from outside",
+    )  # fmt: skip
+
+
 def refuse_shared(changed: list[Any], arguments: Any) -> None:
     """An object that a program finds outside and changes must not be among the arguments, where it would be another."""
     known = {id(v) for v in changed}
@@ -204,10 +251,7 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
     while todo:
         item = todo.pop()
         if id(item) in known:
-            raise MemoryProblem(
-                "DJ402", f"a {type(item).__name__} is an argument, and lives outside of the function, which changes it",
-                cure="reach it in one way: through the argument, or from outside",
-            )  # fmt: skip
+            _refuse(item, "which changes it")
         if isinstance(item, (list, tuple)):
             todo += cast("list[Any]", item)
         elif isinstance(item, dict):
@@ -216,10 +260,10 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
             todo += tree.attributes(item).values()
 
 
-def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
-    """Change the caller's containers as the program did; `rebuild` makes results from their trees."""
-    targets = [(c, follow(arguments, c.path)) for c in changes]
-    new = [_resolve(c.spec, arguments, rebuild) for c in changes]
+def write_back(changes: list[Change], outs: Sequence[Any], caller: Caller) -> None:
+    """Change the caller's containers as the program did."""
+    targets = [(c, follow(caller.arguments, c.path)) for c in changes]
+    new = [rebuild(c.spec, outs, caller) for c in changes]
     for (change, target), contents in zip(targets, new, strict=True):
         if change.kind == "list":
             target[:] = contents
@@ -233,20 +277,10 @@ def write_back(changes: list[Change], arguments: Any, rebuild: Any) -> None:
             for name, value in contents.items():
                 tree.set_attribute(target, name, value)
         elif change.kind == "object":
-            for name in [n for n in vars(target) if n not in contents]:
+            for name in [n for n in tree.attributes(target) if n not in contents]:
                 delattr(target, name)
             for name, value in contents.items():
                 tree.set_attribute(target, name, value)
         else:
             target.clear()
             target.update(contents)
-
-
-def _resolve(spec: Any, arguments: Any, rebuild: Any) -> Any:
-    if isinstance(spec, Same):
-        return follow(arguments, spec.path)
-    if isinstance(spec, list):
-        return [_resolve(s, arguments, rebuild) for s in spec]
-    if type(spec) is dict:
-        return {k: _resolve(s, arguments, rebuild) for k, s in spec.items()}
-    return rebuild(spec)

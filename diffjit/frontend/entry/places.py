@@ -174,6 +174,12 @@ class Shape(Part):
     of = staticmethod(operator.attrgetter("shape"))
 
 
+class Contents(Part):
+    """What may change in an object that is read while the program is specialised."""
+
+    of = staticmethod(tree.contents)
+
+
 class Sign(Part):
     """The sign of a number."""
 

@@ -18,7 +18,7 @@ from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.repeated import LONG, is_shorter, size
 from diffjit.frontend.entry.lift import array_type, plain_container, plain_number
-from diffjit.frontend.entry.outputs import Change
+from diffjit.frontend.entry.outputs import Change, follow
 from diffjit.frontend.entry.places import in_library
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines, place_of
@@ -204,27 +204,25 @@ def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
     return replace(Learned(), spelled=learned.spelled, **kept)
 
 
-def _find_twins(interpreter: Interpreter, given: list[Any], values: list[Any]) -> None:
-    """One object as two arguments: derivatives take the two apart, so neither may change."""
+def _find_twins(interpreter: Interpreter, given: tuple[Any, ...], noted: Arguments) -> None:
+    """One object at several places among the arguments: derivatives take these apart, so it may not change."""
     first: dict[int, av.Ref] = {}
-    for item, value in zip(given, values, strict=True):
-        if not isinstance(value, av.Ref):
-            continue
-        twin = first.setdefault(id(item), value)
-        if twin is not value:
-            interpreter.sites.twins[value.uid] = twin.uid
-            for ref in (twin, value):
-                interpreter.freeze(interpreter.cells, ref.uid, "is passed as two arguments")
+    for ref, path in noted.refs():
+        twin = first.setdefault(id(follow(given, path)), ref)
+        if twin is not ref:
+            interpreter.sites.twins[ref.uid] = twin.uid
+            for one in (twin, ref):
+                interpreter.freeze(interpreter.cells, one.uid, "is passed as two arguments")
 
 
 def _noted(interpreter: Interpreter, given: list[Any], values: list[Any], *, held: bool) -> Arguments:
     """The arguments as they are before the program runs; `held`: the caller sees what becomes of them."""
-    _find_twins(interpreter, given, values)
     interpreter.take_in_changed()
     noted = Arguments(interpreter)
     noted.enter(av.Tup(tuple(values)), ())
+    _find_twins(interpreter, tuple(given), noted)
     if held:
-        interpreter.hold(values)
+        interpreter.hold(values, noted.places)
     return noted
 
 
@@ -375,6 +373,7 @@ def _interpreted(
         interpreter.changes_arrays(body, interpreter.changed_numbers),
         [k for k, p in enumerate(ir.params) if p in interpreter.stream_params],
         interpreter.changed_outside(),
+        None if interpreter.dead else interpreter.to_be_apart(given),
     ), interpreter.length_facts.wanted
 
 

@@ -12,7 +12,18 @@ from diffjit import rare
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.classes import LOCAL
-from diffjit.frontend.entry.outputs import Change, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
+from diffjit.frontend.entry.outputs import (
+    Apart,
+    Change,
+    OneOf,
+    OptOut,
+    Out,
+    RecordOut,
+    RowsOut,
+    Same,
+    TableOut,
+    TextOut,
+)
 from diffjit.frontend.entry.places import Attribute
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
@@ -61,6 +72,7 @@ class Program:
     changes_arrays: bool = False  # in place, by a name that is a number on another path
     streams: list[int] = field(default_factory=list[int])  # parameters that are the words of streams of random numbers
     changed_outside: list[Any] = field(default_factory=list)  # objects outside that it changes
+    apart: Apart | None = None  # objects that it takes for several
 
     def parts(self, *, asked: bool) -> bool:
         """Whether it has, or lacks, a part because somebody has asked for that, or nobody has (`diffjit.rare`)."""
@@ -82,11 +94,17 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Handle() if not isinstance(value.kind, ListsOf):
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
+        case av.Ref() if (place := interpreter.place_of(value)) is not None:
+            return Same(place)
+        case av.Ref() if value.uid in interpreter.given_once:
+            return interpreter.given_once[value.uid]
         case av.Ref():
             if not (interpreter.is_opaque(value) and interpreter.flagged(value, "text_")):
                 interpreter.known_object(value)
             found = _heap_output(interpreter, interpreter.contents(value), outs)
-            return _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
+            found = _in_a_tuple(found) if interpreter.is_part_of_tuple(value) else found
+            interpreter.give_once(value, found)
+            return found
         case av.Opt():
             outs.append(value.is_none)
             flag = len(outs) - 1
@@ -95,7 +113,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             return _heap_output(interpreter, value, outs)
         case av.Format():
             return _text_output(interpreter, value, outs)
-        case av.Sum() if all(interpreter.is_text(v) for v in value.variants):
+        case av.Sum() if all(interpreter.is_text(v) or interpreter.place_of(v) is not None for v in value.variants):
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))

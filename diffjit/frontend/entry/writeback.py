@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from diffjit.errors import TypeProblem
@@ -16,6 +17,7 @@ class Arguments:
 
     def __init__(self, interpreter: Any) -> None:
         self.interpreter = interpreter
+        self.found: list[av.Ref] = []
         self.places: dict[int, tuple[Any, ...]] = {}
         self.before: dict[int, Any] = {}
         self.leaves: dict[int, tuple[Any, ...]] = {}
@@ -27,20 +29,29 @@ class Arguments:
                 self.enter(item, (*path, ("item", k)))
         elif isinstance(value, av.Ref):
             held = self.interpreter.contents(value)
+            self.found.append(value)
             self.places[value.uid], self.before[value.uid] = path, held
             for step, item in parts(held):
                 self.enter(item, (*path, step))
         else:
             self.leaves[id(value)] = path
 
+    def refs(self) -> Iterator[tuple[av.Ref, tuple[Any, ...]]]:
+        """The containers, with the paths to them."""
+        return zip(self.found, self.places.values(), strict=True)
+
+    def changed(self, uid: int) -> Any:
+        """What a container holds, where that is not what it held before; else None."""
+        held = self.interpreter.sites.held(self.interpreter.cells, uid)
+        return None if held is self.before[uid] or _alike(held, self.before[uid]) else held
+
     def changes(self, output: Any) -> list[Change]:
         """What the program changed; `output` makes trees of results."""
         found = []
         for uid, path in self.places.items():
-            held = self.interpreter.sites.held(self.interpreter.cells, uid)
-            if held is self.before[uid] or _alike(held, self.before[uid]):
-                continue
-            found.append(Change(path, _kind(held), self.tree(held, output)))
+            held = self.changed(uid)
+            if held is not None:
+                found.append(Change(path, _kind(held), self.tree(held, output)))
         return found
 
     def tree(self, held: Any, output: Any) -> Any:
@@ -59,8 +70,6 @@ class Arguments:
         """One part of a changed container."""
         if id(value) in self.leaves and not isinstance(value, Static):
             return Same(self.leaves[id(value)])
-        if isinstance(value, av.Ref) and value.uid in self.places:
-            return Same(self.places[value.uid])
         return output(value)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
@@ -476,7 +477,7 @@ class NumpyCore(Mixin):
         if not found or all(av.is_number(x) or isinstance(x, np.ndarray) for x in found):
             return None
         made = self.evaluated(np.array, known, None if is_none(dtype) else dtype.obj)
-        return Static(made) if made.dtype.kind in "OUS" else None
+        return Static(made) if tree.is_of_others(made) else None
 
     def all_known(self, value: Any) -> Any:
         """Lists and tuples of what is known, as Python has them; None of others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ _SEEN = (
 def _part_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a complex number's parts."""
     return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+# `x.__getitem__`: the function that does the same.
+_OPERATIONS = {n: f for n, f in vars(operator).items() if n.startswith("__") and callable(f)} | {"__len__": len}
 
 
 class NumpyMethods(Mixin):
@@ -76,6 +81,8 @@ class NumpyMethods(Mixin):
         if name in own or digits or self.array_function(name) is not None:
             return av.Method(a if isinstance(a, Static) else value, name)
         python = None if hasattr(self.class_of(a), name) else AttributeError
+        if python is None and name in _OPERATIONS:
+            return av.Partial(Static(_OPERATIONS[name]), (a,), {})
         raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
 
     def strides_of(self, array: Value) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.numpy.reshapes import Written, changed, decide_reshapes
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.types import Array, is_ref
@@ -25,10 +27,31 @@ COPIED_DEEPLY = (
     "a growing list of arrays is copied deeply",
     "copy the arrays in a comprehension: [x.copy() for x in items]",
 )
+KEPT = ("an array that a cached function gives is taken", "change a copy of it: a.copy()")
 
 
 class ReadOnly(Mixin):
     """Mixin of the interpreter: marks."""
+
+    def mark_kept(self, value: Any) -> Any:
+        """What a program makes anew where Python has one that a cache keeps: nothing may change it."""
+        if isinstance(value, av.Tup):
+            return av.Tup(tuple(map(self.mark_kept, value.items)), value.cls)
+        if isinstance(value, Value) and isinstance(value.type, Array):
+            return self.mark_unchanging(value, KEPT)
+        held = self.cells.get(("h", value.uid)) if isinstance(value, av.Ref) else None
+        if not isinstance(held, (av.ListC, av.DictC, av.ObjC)) or held.frozen:
+            return value
+        self.freeze(self.cells, value.uid, "is the result of a cached function")
+        held = self.cells["h", value.uid]
+        if isinstance(held, av.ListC):
+            held = replace(held, items=tuple(map(self.mark_kept, held.items)))
+        elif isinstance(held, av.DictC):
+            held = replace(held, items={k: self.mark_kept(v) for k, v in held.items.items()})
+        else:
+            held = replace(held, fields={n: self.mark_kept(v) for n, v in held.fields.items()})
+        self.cells["h", value.uid] = held
+        return value
 
     @core(windows.unchanging)
     def mark_unchanging(self, a: Any, taken: tuple[str, str] = SHOWN) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, UnsupportedSyntax
 from diffjit.frontend.syntax.frames import NeedStatic
@@ -337,9 +338,13 @@ class Iteration(Mixin):
             )
         if isinstance(source, av.Ref):
             return isinstance(self.contents(source), DynList)
-        return isinstance(source, (av.Range, Value)) or (
-            isinstance(source, Static) and isinstance(source.obj, np.ndarray)
-        )
+        return isinstance(source, (av.Range, Value)) or self._is_array(source)
+
+    def _is_array(self, value: Any) -> bool:
+        """Whether a constant is an array of numbers, or of too many texts or dates to be taken one by one."""
+        if not isinstance(value, Static) or not isinstance(value.obj, np.ndarray):
+            return False
+        return not tree.is_of_others(value.obj) or value.obj.dtype.kind == "O" or value.obj.size > UNROLL_LIMIT
 
     def iter_sources(self, iterable: av.Iter) -> tuple[Any, ...]:
         if iterable.kind == "map":
@@ -362,7 +367,7 @@ class Iteration(Mixin):
     def getters(self, iterable: Any, node: Any) -> list[Callable[[], Any]]:
         """For each item of an iterable of known length, how to get it when its turn comes."""
         iterable = self.as_iterable(iterable)
-        if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
+        if self._is_array(iterable):
             iterable = self.lift_constant(iterable.obj)
         if isinstance(iterable, av.Iter):
             return self._iter_getters(iterable, node)
@@ -426,7 +431,7 @@ class Iteration(Mixin):
         if tables and (items := self.listed(iterable)) is not None:
             get = self.column(items)
             return get and Indexed(self.number(Static(len(items))), get)
-        if isinstance(iterable, Static) and isinstance(iterable.obj, np.ndarray):
+        if self._is_array(iterable):
             iterable = self.lift_constant(iterable.obj)
         if isinstance(iterable, av.Range):
             start, stop, step = iterable.start, iterable.stop, iterable.step

@@ -177,8 +177,8 @@ class Objects(Mixin):
         """np.float64(x) and the like."""
         if not args:
             return Static(cls())
-        if isinstance(args[0], Static) and not isinstance(args[0].obj, np.ndarray):
-            return Static(self.evaluated(cls, args[0].obj))
+        if all(isinstance(a, Static) and not isinstance(a.obj, np.ndarray) for a in args):
+            return Static(self.evaluated(cls, *(a.obj for a in args)))
         if len(args) > 1 or issubclass(cls, (np.character, np.datetime64, np.timedelta64)):
             raise self.no_rule(cls, node)
         if not issubclass(cls, (np.complexfloating, np.bool_)):
@@ -220,7 +220,7 @@ class Objects(Mixin):
                 return self.array_attribute(owner, name, node)
             return av.Method(owner, name)
         if isinstance(owner, Static):
-            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind in "OUS":
+            if tree.is_of_others(owner.obj):
                 value = getattr(owner.obj, name)
                 return av.Method(owner, name) if callable(value) else self.lift_static(value)
             if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.names is not None:
@@ -432,6 +432,8 @@ class Objects(Mixin):
             return self.call(self.accessor(found.fget, cls), [owner], {}, node)
         if isinstance(found, functools.cached_property):
             value = self.call(self.accessor(found.func, cls), [owner], {}, node)
+            if owner.uid in self.sites.outside:  # which is not given what was found: the next run finds it again
+                value = self.mark_kept(value)
             held = self.contents(owner)
             self.cells["h", owner.uid] = dataclasses.replace(held, fields={**held.fields, name: value})
             return value

@@ -12,6 +12,7 @@ from typing import Any
 
 import gast
 
+from diffjit import tree
 from diffjit.errors import DiffjitError, each_written
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
@@ -111,7 +112,7 @@ class Text(Mixin):
 
     def call_substitution(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`pattern.sub(function, text)`: a call of the function for each match; None of other calls."""
-        pattern = getattr(obj, "__self__", None)
+        pattern = tree.asked(obj, "__self__")
         if not isinstance(pattern, re.Pattern) or obj.__name__ != "sub":
             return None
         given = {"count": Static(0), **dict(zip(("repl", "string", "count"), args, strict=False)), **kwargs}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit import streams
+from diffjit import streams, tree
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.syntax.mixin import Mixin
@@ -74,7 +74,7 @@ class ForeignCalls(Mixin):
 
     def method_of_owner(self, obj: Any, node: Any) -> Any:
         """A method of C's of a stream or of an object of SciPy's (`splu(A).solve`); None of anything else."""
-        owner = getattr(obj, "__self__", None)
+        owner = tree.asked(obj, "__self__")
         if streams.is_stream(owner):
             held = self.owner_of(obj)
         elif stored(type(owner)) is not None:

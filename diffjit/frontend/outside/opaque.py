@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.calls import is_of_values, is_pure
+from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.outputs import no_number
 from diffjit.frontend.entry.places import Asked, Read
@@ -56,7 +58,6 @@ _TAKES_ANY = frozenset({
     bool, float, int, len, print, str, repr, format, iter, next, enumerate, zip, map, filter, getattr, setattr,
     objects.ask, objects.tell, warnings.warn,
 })  # fmt: skip
-_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 _CHANGING = frozenset({"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"})
 _GIVES_TEXTS = (str, repr, format, time.strftime, time.ctime, time.asctime)
 _OF_OBJECTS = (getattr, acts.called, operator.add, operator.getitem)  # and methods of texts give texts
@@ -80,8 +81,11 @@ class OpaqueCalls(Mixin):
 
     def call_surroundings(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a log, a clock, a file, or on arrays of None; None where the function is none of these."""
-        if self.is_of_others(obj, args, kwargs):
-            return self.run_now(obj, args, kwargs)
+        others = any(map(is_of_others, args))
+        known = [self.as_python(a) for a in args] if others else args
+        named = {name: self.as_python(a) for name, a in kwargs.items()} if others else kwargs
+        if self.is_of_others(obj, known, named):
+            return self.run_now(obj, known, named)
         if is_of_values(obj) and self.from_outside(obj, (*args, *kwargs.values())):
             return self.call_constant(obj, args, kwargs, node)
         if root(obj) in ("decimal", "_decimal") and not is_of_values(obj):
@@ -178,13 +182,12 @@ class OpaqueCalls(Mixin):
             return self.act(acts.of_class, args, kwargs, node, gives="bool")
         if obj in (hasattr, callable):
             return self.act(obj, args, kwargs, node, gives="bool")
-        pure = is_pure(obj) and getattr(obj, "__name__", "") not in _WRITING
-        return self.act(obj, args, kwargs, node, pure=pure)
+        return self.act(obj, args, kwargs, node, pure=is_pure(obj))
 
     def answer(self, function: Any, args: tuple[Any, ...]) -> Any:
         """What is asked of the surroundings, as something known; another answer makes another program."""
         asked = Asked(function, args)
-        owner = getattr(function, "__self__", None)
+        owner = tree.asked(function, "__self__")
         self.guards["asked", getattr(function, "__qualname__", ""), id(owner), args] = Guard(asked, asked())
         self.portable = False
         return self.lift_static(self.evaluated(function, *args))
@@ -437,7 +440,7 @@ def _name(function: Any) -> str:
 
 def _routine(function: Any, arguments: Any, gives: str, told: str) -> Routine:
     """The routine of an act: one for all calls that are the same."""
-    owner = getattr(function, "__self__", None)
+    owner = tree.asked(function, "__self__")
     bound = (id(owner), function.__name__) if owner is not None else id(function)
     key = bound, key_of(arguments), gives, told
     if key not in _routines:

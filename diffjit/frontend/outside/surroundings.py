@@ -87,7 +87,7 @@ def may_write(obj: Any, args: list[Any]) -> bool:
 
 def root(obj: Any) -> str:
     """The package that a function, a method or an object of the surroundings comes from."""
-    owner = getattr(obj, "__self__", None)
+    owner = tree.asked(obj, "__self__")
     if owner is not None and not isinstance(owner, types.ModuleType):
         obj = owner
     if obj is sys.modules:
@@ -104,12 +104,12 @@ def is_surroundings(obj: Any) -> bool:
 
 def is_cython(obj: Any) -> bool:
     """Whether a function or a bound method is compiled by Cython, and has no source."""
-    return type(getattr(obj, "__func__", obj)).__name__ == "cython_function_or_method"
+    return type(tree.asked(obj, "__func__", obj)).__name__ == "cython_function_or_method"
 
 
 def is_answered(obj: Any) -> bool:
     """Whether a call is a question that is answered while specialising."""
-    owner = getattr(obj, "__self__", None)
+    owner = tree.asked(obj, "__self__")
     if owner is sys.modules:
         return obj.__name__ in _OF_A_DICT
     if any(isinstance(owner, cls) and obj.__name__ in names for cls, names in _ANSWERED_METHODS.items()):

@@ -62,7 +62,7 @@ class Indexing(Mixin):
                 return self.answer(owner.obj.__getitem__, (index.obj,))
             if self.is_field(owner.obj, index):
                 return self.lift_field(owner.obj, index.obj)
-            if isinstance(owner.obj, np.ndarray) and owner.obj.dtype.kind not in "OUS":
+            if isinstance(owner.obj, np.ndarray) and not tree.is_of_others(owner.obj):
                 owner = self.lift_constant(owner.obj)
             elif isinstance(index, Static):
                 return self.lift_static(self._known_item(owner.obj, index.obj, node))
@@ -95,8 +95,8 @@ class Indexing(Mixin):
             if self.is_cut(held, index):
                 return self.dyn_get(self.as_growing(held), index, node)
             if isinstance(held, av.ListC):
-                if not held.items and isinstance(index, Value) and self.loops:
-                    raise self.grows(owner)  # filled later in the loop
+                if not held.items and isinstance(index, Value) and self.loops and owner.uid in self.sites.of:
+                    raise self.grows(owner)  # filled later in the loop, unless it is from outside
                 make = lambda items: self.new(av.ListC(tuple(items)))  # noqa: E731
                 return self.sequence_get(list(held.items), index, node, make, "list")
             if isinstance(held, DynList):

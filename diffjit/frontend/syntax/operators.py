@@ -92,8 +92,10 @@ class Operators(Mixin):
     @for_each
     def binary(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
         """A binary operator on any two values."""
-        if all(isinstance(v, Static) and not isinstance(v.obj, np.ndarray) for v in (left, right)):
-            return self.static_binary(kind, left, right, node)
+        if isinstance(left, Static) and isinstance(right, Static):
+            arrays = [v.obj for v in (left, right) if isinstance(v.obj, np.ndarray)]
+            if not arrays or any(tree.is_of_others(a) and a.dtype != object for a in arrays):
+                return self.static_binary(kind, left, right, node)
         left, right = self.fraction_as_number(kind, left, right)
         left, right = self.met_keys(self.certain(left), self.certain(right))
         user = self.user_operator(kind, left, right)
@@ -169,7 +171,8 @@ class Operators(Mixin):
             return self.arithmetic(kind, left, right)
         self.rest_on_context(a, b)
         try:
-            return Static(PYTHON_OPERATORS[kind](a, b))
+            found = PYTHON_OPERATORS[kind](a, b)
+            return self.lift_static(found) if isinstance(found, np.ndarray) else Static(found)
         except TypeError as error:
             raise self.type_problem("DJ309", str(error), node, python=TypeError) from error
         except (ArithmeticError, ValueError) as error:
@@ -400,6 +403,7 @@ class Operators(Mixin):
             return True
         known = self.sites.made | self.sites.outside.keys()
         if left.uid == right.uid or (left.uid in known and right.uid in known):
+            self.taken_for_several |= {left.uid, right.uid}
             return left.uid == right.uid
         if self.object_class(left) is not self.object_class(right):
             return False

@@ -8,6 +8,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit import tree
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.syntax.loops import Tail
@@ -15,7 +16,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.syntax.operators import BINARY, DUNDER
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.templates import DynList
+from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
@@ -257,6 +258,10 @@ class Statements(Mixin):
             return current
         if isinstance(current, Value) and isinstance(current.type, Scalar):
             self.note_changed(current)
+        if isinstance(current, Static) and tree.contents(current.obj) is not None:
+            raise self.type_problem(
+                "DJ314", f"{describe(current)} cannot be changed in place", node, cure="write a = a + b"
+            )
         if isinstance(current, av.Ref):
             if self.is_part_of_tuple(current):
                 return self.binary(kind, current, value, node)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import UnsupportedSyntax
 from diffjit.ir.nodes import Value
@@ -311,7 +312,7 @@ def inexact(message: str) -> Format:
 
 def is_number(obj: Any) -> bool:
     """A Python or NumPy number that may become a run-time scalar; a member of an IntEnum is more than its number."""
-    return isinstance(obj, (bool, int, float, complex, np.number, np.bool_)) and not isinstance(obj, enum.Enum)
+    return isinstance(obj, (bool, np.bool_)) or (tree.is_numeric(obj) and not isinstance(obj, np.ndarray))
 
 
 def as_number(value: Any) -> Any:

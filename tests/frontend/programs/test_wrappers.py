@@ -133,3 +133,33 @@ class Shaped:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_classes_with_arrays(backend):
     assert dj.grad(lambda x: np.sum(Shaped(x).moved ** 2), backend=backend)(2.0) == 20.0
+
+
+def compiled_inside(x):
+    @numba.njit
+    def powers(v, n):
+        total = 0.0
+        for i in range(n):
+            total += v[i] ** (i + 1)
+        return total
+
+    @numba.njit(parallel=True, fastmath=True)
+    def scaled(v, factor):
+        out = np.zeros_like(v)
+        for i in numba.prange(v.size):
+            out[i] = v[i] * factor
+        return out
+
+    half = numba.jit(lambda v: v / 2, nopython=True)
+    return powers(scaled(x, x[0]), 3) + numba.njit(["f8(f8)"])(lambda v: v**3)(x[1]) * half(x[2])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_numba_compiles_inside_is_the_function(backend):
+    x = np.array([0.5, 1.5, -0.7])
+    value, slope = dj.value_and_grad(compiled_inside, backend=backend)(x)
+    np.testing.assert_allclose(value, 0.25 + 0.75**2 + (-0.35) ** 3 + 1.5**3 * -0.35)
+    rows = [0.5, 0.75, -0.35]
+    outer = np.array([1.0, 2 * rows[1], 3 * rows[2] ** 2])
+    wanted = outer * x[0] + [outer @ x, 3 * 1.5**2 * -0.35, 1.5**3 / 2]
+    np.testing.assert_allclose(slope, wanted)
