@@ -81,7 +81,10 @@ class Operators(Mixin):
         """`not` on a truth value."""
         if isinstance(value, Static):
             return Static(not value.obj)
-        return self.build.value("logical_not", [value], BOOL)
+        negated = self.build.value("logical_not", [value], BOOL)
+        if value in self.facts:
+            self.facts[negated] = self.facts[value][::-1]
+        return negated
 
     def eval_BinOp(self, node: gast.AST) -> Any:
         left = self.eval(node.left)
@@ -533,7 +536,8 @@ class Operators(Mixin):
             return self._test_chain(isinstance(node.op, gast.And), node.values)
         if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
             return self.logical_not(self.test(node.operand))
-        return self.truth(self.eval(node), node)
+        asked = self.asked(node)
+        return self.truth(self.eval(node), node) if asked is None else asked
 
     def _test_chain(self, is_and: bool, nodes: list[gast.AST]) -> Any:
         first = self.test(nodes[0])
@@ -541,9 +545,11 @@ class Operators(Mixin):
             return first
         if isinstance(first, Static):
             return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
-        rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
+        others: list[Any] = []
+        rest = lambda: others.append(self._test_chain(is_and, nodes[1:])) or others[0]  # noqa: E731
         known = lambda: Static(not is_and)  # noqa: E731
-        return self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
+        found = self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
+        return self.note_facts(found, first, others[0], is_and=is_and)
 
     @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:

@@ -48,10 +48,10 @@ SEARCHED = foreign(searched, result=lambda fields, x0, kit, p: (x0, x0, True, (0
 
 def lowest(name, func, start, args, low, high, options):
     """The lowest minimum that a search finds."""
-    field, floats, others = closed(func, (start,), args, ("reverse", "forward"))
+    field, floats, others = closed(lambda x, *more: number(func(x, *more)), (start,), args, ("reverse", "forward"))
     p = floats, low, high
     x, _, good, counts = SOLUTION((level, "auto", True), SEARCHED, (field,), (others, name, options), start, p)
-    return ScalarMinimum(x, number(field((x,), floats, others)), good, counts[0], counts[1])
+    return ScalarMinimum(x, field((x,), floats, others), good, counts[0], counts[1])
 
 
 def within(name, func, bounds, args, options):

@@ -57,7 +57,7 @@ INSIDE = ("trust-constr", "cobyla", "cobyqa")  # methods that stop short of boun
 def level(fields, kit, x, p):
     """The gradient, or the distance from a bound."""
     floats, low, high = p
-    slope = grad(lambda u: number(fields[0]((u,), floats, kit[0][0])))(x)
+    slope = grad(lambda u: fields[0]((u,), floats, kit[0][0]))(x)
     return within(x, kit[1], low, high, slope)
 
 
@@ -89,7 +89,7 @@ def minimize(
             constraints, tol, None, options,
         )  # fmt: skip
     start = stop_gradient(vector(x0))
-    field, floats, others = closed(fun, (start,), args, ("reverse", "forward"))
+    field, floats, others = closed(lambda x, *more: number(fun(x, *more)), (start,), args, ("reverse", "forward"))
     slope, bend, product = None, None, None
     first, second, third = ((), ()), ((), ()), ((), ())
     given = {"method": method, "tol": tol, "options": options}
@@ -114,7 +114,7 @@ def minimize(
     else:
         kit, p = (others, more, given), (floats, low, high)
         x, _, good, counts = SOLUTION((level, "auto", True), MINIMUM, functions, kit, start, p)
-    value = number(field((x,), floats, others))
+    value = field((x,), floats, others)
     uncounted = way == "cobyla"  # SciPy does not count its steps
     return Minimum(x, value, good, counts[0], None if uncounted else counts[1], counts[2])
 
