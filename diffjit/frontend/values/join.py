@@ -121,7 +121,7 @@ class Joiner:
         return (
             self._of_the_run(ta, tb)
             or self._of_the_run(tb, ta)
-            or self._sum(ta, tb)
+            or self._sum(ta, tb, made=True)
             or self._or_nothing(ta, tb)
             or self._or_nothing(tb, ta)
             or Bad(
@@ -169,8 +169,11 @@ class Joiner:
         held = t.contents if isinstance(t, Heap) else shape(self.sites.held(cells, uid_of(t)))
         return held if isinstance(held, Dyn) else None
 
-    def _sum(self, ta: Any, tb: Any) -> SumT | None:
-        """Things without a common form that can be told apart by a number."""
+    def _sum(self, ta: Any, tb: Any, *, made: bool = False) -> SumT | None:
+        """Things without a common form that can be told apart by a number.
+
+        `made`: objects among them that one path makes, too; the other one has them as well then, without values.
+        """
         variants = list(ta.variants if isinstance(ta, SumT) else (ta,))
         for new in tb.variants if isinstance(tb, SumT) else (tb,):
             k = next((k for k, old in enumerate(variants) if fits(new, old)), None)
@@ -178,21 +181,19 @@ class Joiner:
                 variants.append(new)
             elif isinstance(new, Node | Leaf):
                 variants[k] = self.merge(variants[k], new)
-        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v) for v in variants):
+        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v, made=made) for v in variants):
             return None
         return SumT(tuple(variants))
 
-    def _told_apart(self, t: Any) -> bool:
+    def _told_apart(self, t: Any, *, made: bool = False) -> bool:
         match t:
             case Const():
                 return t.obj is not None and not av.is_number(t.obj)
             case Leaf():
                 return self.sites.sums and isinstance(t.type, Array | Scalar)
             case Same() if isinstance(t.value, av.Ref):
-                known = self.sites.outside
-                return all(
-                    t.value.uid in known or ("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)
-                )
+                held = [("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)]
+                return t.value.uid in self.sites.outside or (any(held) if made else all(held))
             case Same():
                 return isinstance(t.value, av.Fn | av.Method)
             case Node():
