@@ -121,9 +121,10 @@ class Joiner:
         return (
             self._of_the_run(ta, tb)
             or self._of_the_run(tb, ta)
-            or self._sum(ta, tb, made=True)
+            or self._sum(ta, tb)
             or self._or_nothing(ta, tb)
             or self._or_nothing(tb, ta)
+            or self._sum(ta, tb, made=True)
             or Bad(
                 reason,
                 tables=dict_sites(ta, tb),

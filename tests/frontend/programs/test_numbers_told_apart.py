@@ -151,7 +151,24 @@ def asked_in_a_loop(x, n):
     return total
 
 
+def list_or_array(x, n):
+    y = [x[0], 2.0 * x[1]] if n > 2.5 else np.array([x[0], x[1] ** 2])
+    y[0] = y[0] * x[2]
+    return np.sum(y) + y[1] * x[0] + sum(v * v for v in y) * len(y)
+
+
+def array_of_a_list_with_another_name(x, n):
+    y = [x[0], x[1] * x[2]]
+    z = y
+    if n > 2.5:
+        y = np.array(y)
+    y[0] *= 3.0
+    return z[0] + y[0] * x[1] + z[1]
+
+
 PROGRAMS = [
+    list_or_array,
+    array_of_a_list_with_another_name,
     asked_before_use,
     asked_in_a_loop,
     stacked,
