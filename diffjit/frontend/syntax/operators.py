@@ -261,7 +261,7 @@ class Operators(Mixin):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
         for value, other, turned in ((right, left, False), (left, right, True)):
-            if _is_exact(value) and _is_double(other):
+            if is_exact(value) and _is_double(other):
                 return self.compare_exactly(REFLECTED_KINDS.get(kind, kind) if turned else kind, other, value.obj)
         if self.is_text(left) and self.is_text(right):
             raise self.letters([left, right], "a comparison of texts", node)
@@ -598,7 +598,7 @@ def _is_double(value: Any) -> TypeGuard[Value]:
     return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype == np.float64
 
 
-def _is_exact(value: Any) -> bool:
+def is_exact(value: Any) -> bool:
     """Whether a value is a decimal or a fraction."""
     return isinstance(value, Static) and tree.never_changes(type(value.obj)) and hasattr(value.obj, "as_integer_ratio")
 
@@ -610,7 +610,7 @@ def _without_order(exact: Any) -> Any:
 
 def _never_equals(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
-    if not isinstance(a, Static) or _is_exact(a) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
+    if not isinstance(a, Static) or is_exact(a) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))
 

@@ -42,6 +42,7 @@ from diffjit.frontend.values.templates import (
 )
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
+from diffjit.primitives.opaque.objects import Opaque
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
@@ -173,7 +174,8 @@ class Joiner:
     def _sum(self, ta: Any, tb: Any, *, made: bool = False) -> SumT | None:
         """Things without a common form that can be told apart by a number.
 
-        `made`: objects among them that one path makes, too; the other one has them as well then, without values.
+        `made`: objects among them that one path makes, too; the other one has them as well then, without values. Not
+        those that only Python knows: that path is refused when it is taken.
         """
         variants = list(ta.variants if isinstance(ta, SumT) else (ta,))
         for new in tb.variants if isinstance(tb, SumT) else (tb,):
@@ -193,8 +195,9 @@ class Joiner:
             case Leaf():
                 return self.sites.sums and isinstance(t.type, Array | Scalar)
             case Same() if isinstance(t.value, av.Ref):
-                held = [("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)]
-                return t.value.uid in self.sites.outside or (any(held) if made else all(held))
+                held = [cells.get(("h", t.value.uid)) for cells in (self.cells_a, self.cells_b)]
+                known = [h is not None and not (made and getattr(h, "cls", None) is Opaque) for h in held]
+                return t.value.uid in self.sites.outside or (any(known) if made else all(known))
             case Same():
                 return isinstance(t.value, av.Fn | av.Method)
             case Node():
