@@ -105,3 +105,27 @@ def test_right_or_refused(program):
         assert error.code == "DJ307", error  # noqa: PT017 - one of both
     else:
         assert np.isclose(found, program(GIVEN))
+
+
+ELEMENTS = np.array([["PP", "SP"], ["PS", "SS"]])
+
+
+def one_of_a_table_of_names(a, name="PS"):
+    return np.squeeze(a[:, :2, :2].T[np.where(name == ELEMENTS)].T) ** 2
+
+
+def where_a_mask_is_written(a):
+    mask = np.array([0, 1, 0])
+    for k in range(2):
+        found = np.nonzero(mask)[0]
+        a = a + np.sum(a[0, 0][found]) * (k + 1)
+        found[0] = 7
+        mask[1], mask[2 * k] = 0, 1
+    return a * np.flatnonzero(mask).size
+
+
+@pytest.mark.parametrize("program", [one_of_a_table_of_names, where_a_mask_is_written])
+def test_places_in_what_is_known(program):
+    np.testing.assert_allclose(dj.jit(program)(GIVEN), program(GIVEN), rtol=1e-13)
+    slope = (program(GIVEN * (1 + 1e-6)) - program(GIVEN * (1 - 1e-6))) / 2e-6
+    np.testing.assert_allclose(dj.jvp(program, (GIVEN,), (GIVEN,), backend="python")[1], slope, rtol=1e-6, atol=1e-8)

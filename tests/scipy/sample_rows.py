@@ -87,6 +87,12 @@ row("hypergeometric in the plane",
     of=(sc.hyp1f1, sc.hyp2f1), twice=True)  # fmt: skip
 row("loggamma in the plane twice",
     lambda x: np.real(sc.loggamma(x + 0.3j)) * np.imag(sc.gamma(0.2 - 1j * x)), Q, twice=True)  # fmt: skip
+for of in (sc.fresnel, sc.sici, sc.shichi, sc.airy):
+    row(of.__name__, lambda x, of=of: of(x)[0] * 0.7 - of(x)[1] * of(x)[-1], Q + 0.1, of=of, twice=True)
+row("fresnel in the plane", lambda x: np.real(sc.fresnel(x + 0.3j)[0]) + np.imag(sc.sici(0.2j - x)[1]), Q)
+row("kelvin", lambda x: np.real(sc.kelvin(x)[0] * sc.kelvin(x)[3]) + np.imag(sc.kelvin(x)[1] * sc.kelvin(x)[2]), Q,
+    of=sc.kelvin, twice=True)  # fmt: skip
+row("ellipj", lambda u, m: np.stack(sc.ellipj(u, m)) + sc.ellipj(7.0 * u, 0.1 * m)[2], Q, 0.8, of=sc.ellipj, twice=True)
 row("zeta", lambda a: sc.zeta(a + 1.5) * sc.zeta(a + 2.0, 0.7) + sc.zeta(3.0, a), Q, of=sc.zeta, twice=True)
 row("zipf", lambda a: stats.zipf.pmf(3, a + 1.5) + stats.zipf.logpmf(2, a + 2.0), Q)
 row("skellam", lambda a, b: stats.skellam.pmf(2, a, b) + stats.skellam.logpmf(-1, a, b) + stats.skellam.cdf(1, a, b),

@@ -179,6 +179,15 @@ def test_minima(name):
     compared(program, 1.3, exact=exact, value=1e-4 if name == "simplex" else 1e-6, first=1e-5, second=1e-3)
 
 
+def test_what_is_least_may_be_a_number_or_an_array():
+    def squared(k, v):
+        return (0.0 if v <= 0 else k * np.log(1.0 + v) - 1.0) ** 2
+
+    root = lambda k: so.minimize(lambda v: squared(k, v), k, method="CG", tol=1e-10).x[0]
+    value, slope = dj.value_and_grad(root, backend="python")(1.3)
+    np.testing.assert_allclose([value, slope], [np.expm1(1 / 1.3), -np.exp(1 / 1.3) / 1.3**2], rtol=1e-5)
+
+
 def test_minima_at_bounds():
     """What stands at its bound moves with it, and the rest with what stands."""
 

@@ -101,6 +101,7 @@ def plain_number(value: Any) -> None:
         raise UnsupportedSyntax("DJ113", what, cure="pass float(...) of it, or an object that holds the number")
 
 
+CONSTANT = "constant"  # the place of an array that is known while specialising: its lengths are
 ONLY_READ = "is a mappingproxy, which is only read"
 _READS = ("__getitem__", "__iter__", "__len__", "__contains__")
 _OF_TUPLES = (
@@ -236,9 +237,11 @@ class Lifting(Mixin):
         if isinstance(value, np.ndarray) and stored(type(value)) is None:
             if value.dtype.kind not in "biufc":
                 return self.lift_opaque(key, value, getter)
-            if key in self.learned.captures:
+            constant = key[0] == CONSTANT
+            if constant or key in self.learned.captures:
                 ty = array_type(value)
-                self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
+                if not constant:
+                    self.guards[key, "shape"] = Guard(Shape(getter), value.shape)
                 return self.capture(key, Array(ty.dtype, value.shape, ty.layout), getter, hint)
             return self.capture(key, array_type(value), getter, hint)
         if (of_dicts := self.lifted_of_dicts(key, value, getter)) is not None:
@@ -422,5 +425,5 @@ class Lifting(Mixin):
                 "a.astype(float) makes numbers of it",
             )
             raise TypeProblem("DJ323", message, loc=self.build.loc, cure=cure)
-        key = ("constant", id(array))
+        key = (CONSTANT, id(array))
         return self.lift_at(key, array, lambda: array, keep=array)

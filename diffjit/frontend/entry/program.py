@@ -62,6 +62,7 @@ def specialise(
     learned = Learned()
     attempt = functools.partial(_specialise, function, args, kwargs, with_changes=with_changes)
     refused: DiffjitError | None = None
+    told: DiffjitError | None = None  # the first refusal that is still one: those given up are raised when they are met
     without: Program | None = None  # with less known of lengths: knowing more refuses nothing
     idle = 0  # attempts that told nothing about a new place
     for _ in range(MOST_ATTEMPTS):
@@ -91,11 +92,12 @@ def specialise(
                 return without
             resort = _without_tables(learned)
             if resort is None:
-                refused = refused or error
+                refused, told = refused or error, told or error
                 resort = _resort(learned, error)
             if resort is None:
-                error = _placed(refused or error, function)
+                error = _placed(told or error, function)
                 raise error from error.__cause__
+            told = None if resort.given_up != learned.given_up else told
             learned, idle = resort, idle + 1
         except Related:
             fixed, idle = fixed | {tree.RELATED}, idle + 1
@@ -105,7 +107,7 @@ def specialise(
             idle += not _is_news(learned, found)
             if found.table in ("arenas", "referred"):
                 learned.lists.clear()  # items of these kinds have another form now
-            refused = refused or found.error
+            refused, told = refused or found.error, told or found.error
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")

@@ -20,6 +20,7 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.frontend.calls.calls import parameter_names
+from diffjit.frontend.entry.lift import CONSTANT
 from diffjit.frontend.syntax.loops import Loop
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -101,6 +102,16 @@ class KnownArrays(Mixin):
                 fact.relied_on |= isinstance(value.type, Array) and len(self.loops) > fact.loops
                 return np.array(fact.held) if isinstance(value.type, Array) else fact.held
         raise Unknown
+
+    def known_array(self, array: Value) -> np.ndarray | None:
+        """What an array holds, where that is known; None of others."""
+        path = self.param_paths.get(array, ("",))
+        if path[0] == CONSTANT:
+            return self.captures[path].getter()
+        try:
+            return np.asarray(self.known_value(array))
+        except Unknown:
+            return None
 
     def as_known(self, value: Any) -> Any:
         """An array or number of ints that is known, as a tuple or a constant; anything else is itself."""

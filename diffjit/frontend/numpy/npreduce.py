@@ -182,7 +182,10 @@ class NumpyReductions(Mixin):
         return self.nonzero(self.np_ravel(self.array(a)))[0]
 
     def nonzero(self, mask: Value) -> list[Value]:
-        """Index arrays of the True elements."""
+        """Index arrays of the True elements: as many as there are, where what the mask holds is known."""
+        held = self.known_array(mask)
+        if held is not None:
+            return [self.copy(self.lift_constant(found)) for found in np.nonzero(held)]
         if mask.type.dtype.kind != "b":
             mask = self.ew("not_equal", mask, Static(0))
         flat = self.build.value("nonzero", [mask], Array(np.dtype(np.int64), (Sym(),), "C"))

@@ -168,10 +168,11 @@ class Derived(Mixin):
         return user and self.class_has(held.cls, name) and self.class_lookup(held.cls, name) is not None
 
     def copied(self, held: Any) -> Any:
-        """The contents of a shallow copy."""
+        """The contents of a shallow copy, which may change where what it is a copy of may not."""
+        held = replace(held, frozen="")
         if isinstance(held, av.ObjC):
             self.check_copied(held.cls)
         if isinstance(held, av.ObjC) and dicts.ITEMS in held.fields:
-            items = self.new(self.contents(held.fields[dicts.ITEMS]))
+            items = self.new(replace(self.contents(held.fields[dicts.ITEMS]), frozen=""))
             return replace(held, fields={**held.fields, dicts.ITEMS: items})
         return held

@@ -200,9 +200,10 @@ class Control(Mixin):
         are unusable behind, until what follows is interpreted in both branches.
         """
         start, mark = self.cells, Value(BOOL).id
-        paths = [self._path(start, action) for action in (then, other)]
+        paths = [self._path(self.holding(cond, start, true=k == 0), action) for k, action in enumerate((then, other))]
         if rest is not None:
             self._place_rest(paths, rest)
+        self.letting_go(cond, *(p.cells for p in paths))
         return self._join(cond, start, mark, paths, zero_trips=zero_trips)
 
     def _path(self, start: Cells, action: Callable[[], Any]) -> Path:

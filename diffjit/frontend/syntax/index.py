@@ -20,6 +20,7 @@ from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.loops import whole
 from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.syntax.operators import is_exact
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Lengths
 from diffjit.frontend.values.mixed import BECOME_FLOATS
@@ -429,6 +430,9 @@ class Indexing(Mixin):
             return value
         if self.is_text(value):  # NumPy reads the number that stands there
             value = self.call(Static(float), [value], {}, node)
+        if is_exact(value):  # a fraction or decimal, which NumPy makes a number of its dtype
+            whole = target is not None and target.type.dtype.kind in "iu"
+            value = self.call(Static(int if whole else float), [value], {}, node)
         return self.number(value, "a number or array")
 
     def scalar_for_store(self, array: Value, value: Value, node: Any) -> Value:

@@ -138,7 +138,7 @@ class Interpreter(
         self.step = 0
         self.current_loop: Any = None
         self.tail: Any = None
-        self.stacks_of_exits, self.known_arrays = [], {}
+        self.stacks_of_exits, self.known_arrays, self.facts = [], {}, {}
         self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`

@@ -81,7 +81,10 @@ class Operators(Mixin):
         """`not` on a truth value."""
         if isinstance(value, Static):
             return Static(not value.obj)
-        return self.build.value("logical_not", [value], BOOL)
+        negated = self.build.value("logical_not", [value], BOOL)
+        if value in self.facts:
+            self.facts[negated] = self.facts[value][::-1]
+        return negated
 
     def eval_BinOp(self, node: gast.AST) -> Any:
         left = self.eval(node.left)
@@ -261,7 +264,7 @@ class Operators(Mixin):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)
         for value, other, turned in ((right, left, False), (left, right, True)):
-            if _is_exact(value) and _is_double(other):
+            if is_exact(value) and _is_double(other):
                 return self.compare_exactly(REFLECTED_KINDS.get(kind, kind) if turned else kind, other, value.obj)
         if self.is_text(left) and self.is_text(right):
             raise self.letters([left, right], "a comparison of texts", node)
@@ -537,7 +540,8 @@ class Operators(Mixin):
             return self._test_chain(isinstance(node.op, gast.And), node.values)
         if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
             return self.logical_not(self.test(node.operand))
-        return self.truth(self.eval(node), node)
+        asked = self.asked(node)
+        return self.truth(self.eval(node), node) if asked is None else asked
 
     def _test_chain(self, is_and: bool, nodes: list[gast.AST]) -> Any:
         first = self.test(nodes[0])
@@ -545,9 +549,11 @@ class Operators(Mixin):
             return first
         if isinstance(first, Static):
             return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
-        rest = lambda: self._test_chain(is_and, nodes[1:])  # noqa: E731
+        others: list[Any] = []
+        rest = lambda: others.append(self._test_chain(is_and, nodes[1:])) or others[0]  # noqa: E731
         known = lambda: Static(not is_and)  # noqa: E731
-        return self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
+        found = self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
+        return self.note_facts(found, first, others[0], is_and=is_and)
 
     @for_each
     def truth(self, value: Any, node: gast.AST | None = None) -> Any:
@@ -596,7 +602,7 @@ def _is_double(value: Any) -> TypeGuard[Value]:
     return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype == np.float64
 
 
-def _is_exact(value: Any) -> bool:
+def is_exact(value: Any) -> bool:
     """Whether a value is a decimal or a fraction."""
     return isinstance(value, Static) and tree.never_changes(type(value.obj)) and hasattr(value.obj, "as_integer_ratio")
 
@@ -608,7 +614,7 @@ def _without_order(exact: Any) -> Any:
 
 def _never_equals(a: Any, b: Any) -> bool:
     """A string, None or type never equals a number or a container."""
-    if not isinstance(a, Static) or _is_exact(a) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
+    if not isinstance(a, Static) or is_exact(a) or av.is_number(av.as_number(a).obj) or isinstance(a.obj, np.ndarray):
         return False
     return isinstance(b, (Value, av.Tup, av.Ref, av.Fn))
 

@@ -42,6 +42,7 @@ from diffjit.frontend.values.templates import (
 )
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.types import Array, List, Scalar, Sym, Type, join_dims, same
+from diffjit.primitives.opaque.objects import Opaque
 
 _APART = (av.Bound, "partial", "function", "tuple", "text")  # what may be one of several, each with its parts
 OR_EMPTY_TUPLE = "may be an empty tuple instead"  # why such a list must not change
@@ -124,6 +125,7 @@ class Joiner:
             or self._sum(ta, tb)
             or self._or_nothing(ta, tb)
             or self._or_nothing(tb, ta)
+            or self._sum(ta, tb, made=True)
             or Bad(
                 reason,
                 tables=dict_sites(ta, tb),
@@ -169,8 +171,12 @@ class Joiner:
         held = t.contents if isinstance(t, Heap) else shape(self.sites.held(cells, uid_of(t)))
         return held if isinstance(held, Dyn) else None
 
-    def _sum(self, ta: Any, tb: Any) -> SumT | None:
-        """Things without a common form that can be told apart by a number."""
+    def _sum(self, ta: Any, tb: Any, *, made: bool = False) -> SumT | None:
+        """Things without a common form that can be told apart by a number.
+
+        `made`: objects among them that one path makes, too; the other one has them as well then, without values. Not
+        those that only Python knows: that path is refused when it is taken.
+        """
         variants = list(ta.variants if isinstance(ta, SumT) else (ta,))
         for new in tb.variants if isinstance(tb, SumT) else (tb,):
             k = next((k for k, old in enumerate(variants) if fits(new, old)), None)
@@ -178,21 +184,20 @@ class Joiner:
                 variants.append(new)
             elif isinstance(new, Node | Leaf):
                 variants[k] = self.merge(variants[k], new)
-        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v) for v in variants):
+        if len(variants) > MOST_VARIANTS or not all(self._told_apart(v, made=made) for v in variants):
             return None
         return SumT(tuple(variants))
 
-    def _told_apart(self, t: Any) -> bool:
+    def _told_apart(self, t: Any, *, made: bool = False) -> bool:
         match t:
             case Const():
                 return t.obj is not None and not av.is_number(t.obj)
             case Leaf():
                 return self.sites.sums and isinstance(t.type, Array | Scalar)
             case Same() if isinstance(t.value, av.Ref):
-                known = self.sites.outside
-                return all(
-                    t.value.uid in known or ("h", t.value.uid) in cells for cells in (self.cells_a, self.cells_b)
-                )
+                held = [cells.get(("h", t.value.uid)) for cells in (self.cells_a, self.cells_b)]
+                known = [h is not None and not (made and getattr(h, "cls", None) is Opaque) for h in held]
+                return t.value.uid in self.sites.outside or (any(known) if made else all(known))
             case Same():
                 return isinstance(t.value, av.Fn | av.Method)
             case Node():

@@ -7,9 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import gast
+
+from diffjit.errors import DiffjitError
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Block
+
+# What a condition may be made of that only asks what something is, as `np.ndim(y) > 0` and `isinstance(y, float)` do.
+_ASKS = (gast.Name, gast.Attribute, gast.Call, gast.Compare, gast.Constant, gast.Tuple, gast.cmpop, gast.expr_context)
+
+Facts = dict[Any, tuple[Any, Any]]  # a variable's cell -> the sum that it holds, and the one variant that it can be
 
 
 def for_each(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,6 +49,69 @@ def sum_in(value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
 
 class Sums(Mixin):
     """Mixin of the interpreter: sums."""
+
+    def asked(self, node: gast.AST) -> Any:
+        """The truth of a condition that which variant a variable is decides; None of other conditions.
+
+        Each branch then knows the variable as what it is there (`facts`).
+        """
+        names = sorted({n.id for n in gast.walk(node) if isinstance(n, gast.Name)})
+        cells = [("v", self.frames[-1].uid, name) for name in names] if self.frames else []
+        held = [(cell, self.cells[cell]) for cell in cells if isinstance(self.cells.get(cell), av.Sum)]
+        if len(held) != 1 or not all(isinstance(n, _ASKS) for n in gast.walk(node)):
+            return None
+        (cell, value), *_ = held
+        said = [self._said(node, cell, v) for v in value.variants]
+        if None in said:
+            return None
+        if len(set(said)) == 1:
+            return Static(said[0])
+        alone = said.count(True) == 1
+        cond = self.ew("equal", value.tag, Static(said.index(alone)))
+        for k in (k for k, s in enumerate(said) if s is alone and k != said.index(alone)):
+            cond = self.ew("logical_or", cond, self.ew("equal", value.tag, Static(k)))
+        cond = cond if alone else self.logical_not(cond)
+        only = (said.index(s) if said.count(s) == 1 else None for s in (True, False))
+        self.facts[cond] = tuple({} if k is None else {cell: (value, value.variants[k])} for k in only)
+        return cond
+
+    def _said(self, node: gast.AST, cell: Any, variant: Any) -> bool | None:
+        """What a condition says of a variant, if it says so without computing anything; else None."""
+        start, dead = self.cells, self.dead
+        self.cells = {**start, cell: variant}
+        try:
+            with self.build.inside(Block()) as block:
+                found = self.truth(self.eval(node), node)
+        except DiffjitError:  # whoever evaluates the condition for all variants says so
+            return None
+        finally:
+            unchanged, self.cells, self.dead = not self.dead, start, dead
+        return bool(found.obj) if isinstance(found, Static) and unchanged and not block.ops else None
+
+    def facts_of(self, cond: Any, *, true: bool) -> Facts:
+        """What variables are where a condition holds, or where it does not."""
+        return self.facts.get(cond, ({}, {}))[0 if true else 1]
+
+    def note_facts(self, cond: Any, first: Any, second: Any, *, is_and: bool) -> Any:
+        """The condition that two others make: what holds where either does, or neither."""
+        one, more = (self.facts_of(c, true=is_and) for c in (first, second))
+        both = one | {cell: (one.get(cell, found)[0], found[1]) for cell, found in more.items()}
+        if both:
+            self.facts[cond] = (both, {}) if is_and else ({}, both)
+        return cond
+
+    def holding(self, cond: Any, cells: dict[Any, Any], *, true: bool) -> dict[Any, Any]:
+        """Cells as the branch of a condition has them."""
+        facts = self.facts_of(cond, true=true)
+        return {**cells, **{cell: one for cell, (value, one) in facts.items() if cells.get(cell) is value}}
+
+    def letting_go(self, cond: Any, then: dict[Any, Any], other: dict[Any, Any]) -> None:
+        """Behind both branches: what neither has changed is what it was before."""
+        sides = [(then, self.facts_of(cond, true=True)), (other, self.facts_of(cond, true=False))]
+        for cell in {cell for _, facts in sides for cell in facts}:
+            value = next(facts[cell][0] for _, facts in sides if cell in facts)
+            if all(cells.get(cell) is facts.get(cell, (value, value))[1] for cells, facts in sides):
+                then[cell] = other[cell] = value
 
     def each(self, value: av.Sum, use: Callable[[Any], Any]) -> Any:
         """Use one variant or another."""

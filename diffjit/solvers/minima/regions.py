@@ -57,15 +57,15 @@ BEHIND = {"differential_evolution": (float,), "dual_annealing": (float, int), "b
 
 def lowest(name, func, start, args, low, high, options, callback=None):
     """The lowest minimum that a search finds."""
-    field, floats, others = closed(func, (start,), args, ("reverse", "forward"))
+    field, floats, others = closed(lambda x, *more: number(func(x, *more)), (start,), args, ("reverse", "forward"))
     p = floats, low, high
     kit = others, name, options, callback is not None
     x, _, good, told = SOLUTION((level, "auto", True), SEARCHED, (field,), kit, start, p)
     if callback is not None:
         points = LEFT(POINTS(told[3], told[4], start.size + len(BEHIND[name])), x)
-        followed(callback, points, BEHIND[name], lambda x: number(field((x,), floats, others)), (field,))
+        followed(callback, points, BEHIND[name], lambda x: field((x,), floats, others), (field,))
     text = [told[2]] if name in ("basinhopping", "dual_annealing") else told[2]
-    return ScalarMinimum(x, number(field((x,), floats, others)), good, told[0], told[1], text)
+    return ScalarMinimum(x, field((x,), floats, others), good, told[0], told[1], text)
 
 
 def within(name, func, bounds, args, options, callback=None):

@@ -59,7 +59,7 @@ INSIDE = ("trust-constr", "cobyla", "cobyqa")  # methods that stop short of boun
 def level(fields, kit, x, p):
     """The gradient, or the distance from a bound."""
     floats, low, high = p
-    slope = grad(lambda u: number(fields[0]((u,), floats, kit[0][0])))(x)
+    slope = grad(lambda u: fields[0]((u,), floats, kit[0][0]))(x)
     return within(x, kit[1], low, high, slope)
 
 
@@ -88,7 +88,7 @@ def minimize(
             constraints, tol, callback, options,
         )  # fmt: skip
     start = stop_gradient(vector(x0))
-    field, floats, others = closed(fun, (start,), args, ("reverse", "forward"))
+    field, floats, others = closed(lambda x, *more: number(fun(x, *more)), (start,), args, ("reverse", "forward"))
     slope, bend, product = None, None, None
     first, second, third = ((), ()), ((), ()), ((), ())
     held = len(listed(constraints)) > 0
@@ -119,8 +119,8 @@ def minimize(
         if way == "trust-constr":
             raise NotImplementedError("scipy.optimize.minimize(callback=...) by trust-constr: leave it out")
         points = LEFT(POINTS(told[7], told[8], start.size), x)
-        followed(callback, points, (), lambda x: number(field((x,), floats, others)), (functions, rules))
-    value = number(field((x,), floats, others))
+        followed(callback, points, (), lambda x: field((x,), floats, others), (functions, rules))
+    value = field((x,), floats, others)
     uncounted = way == "cobyla"  # SciPy does not count its steps
     return Minimum(x, value, good, told[0], None if uncounted else told[1], told[2], way, told[3:])
 

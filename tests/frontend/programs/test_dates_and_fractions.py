@@ -163,3 +163,16 @@ def test_operators_without_source(f):
 def test_fractions_beside_arrays_are_refused():
     with pytest.raises(dj.DiffjitError, match="DJ301"):
         dj.grad(lambda x: np.sum(x * THIRD))(np.ones(2))
+
+
+def test_numpy_makes_numbers_of_those_that_are_assigned():
+    def stored(x):
+        a, b, c = np.zeros(4), np.zeros(2, np.int64), np.zeros(1, complex)
+        a[0], a[1:3], a[3] = THIRD, PRICE, x
+        b[0], b[1] = Fraction(2**60 + 1), Fraction(-7, 2)
+        c[...] = HALF
+        return np.sum(a * a), b, c
+
+    for found, wanted in zip(dj.jit(stored)(1.3), stored(1.3), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert dj.grad(lambda x: stored(x)[0], backend="python")(1.3) == 2.6

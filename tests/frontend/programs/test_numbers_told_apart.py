@@ -122,7 +122,55 @@ def left_from_a_loop(x, n):
     return first(r) + sum(np.sum(v) for v in r) + max(np.sum(v) for v in r)
 
 
+def found(v, n):
+    """A number on one path, an array on the other."""
+    return 0.25 if n > 2.5 else np.sin(v)
+
+
+def asked_before_use(x, n):
+    first = found(x[:1], n)
+    if np.ndim(first) > 0:
+        first = first[0]
+    second = found(x, n)
+    third = second * x[1] if isinstance(second, float) else second[2] * 3.0
+    if not isinstance(second, float) and second.size == 3 and second[1] > 0.1:
+        third = third * second[1]
+    if np.isscalar(second) or second.ndim > 1 or second[0] > 9.0:
+        return first * third * x[0]
+    return first * third + second[0]
+
+
+def asked_in_a_loop(x, n):
+    total = 0.0
+    for k in range(3):
+        y = found(x[k:], 4.0 - n * k)
+        if isinstance(y, float):
+            total += y * x[k]
+            continue
+        total += y[0] * (k + 1)
+    return total
+
+
+def list_or_array(x, n):
+    y = [x[0], 2.0 * x[1]] if n > 2.5 else np.array([x[0], x[1] ** 2])
+    y[0] = y[0] * x[2]
+    return np.sum(y) + y[1] * x[0] + sum(v * v for v in y) * len(y)
+
+
+def array_of_a_list_with_another_name(x, n):
+    y = [x[0], x[1] * x[2]]
+    z = y
+    if n > 2.5:
+        y = np.array(y)
+    y[0] *= 3.0
+    return z[0] + y[0] * x[1] + z[1]
+
+
 PROGRAMS = [
+    list_or_array,
+    array_of_a_list_with_another_name,
+    asked_before_use,
+    asked_in_a_loop,
     stacked,
     gone_through,
     left_from_a_loop,

@@ -2,6 +2,8 @@
 
 # ruff: noqa: RET504 - that the variable is returned is what is tested
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -173,7 +175,45 @@ def read_by_a_closure(x):
     return made(x)() * x
 
 
+class Field:
+    def __init__(self, values):
+        self.values, self.scale, self.parts = values, 1.0, [values]
+
+
+def copied_or_moved(field, x):
+    """A copy, the object itself or a shallow copy that is changed."""
+    if x > 2.0:
+        return copy.deepcopy(field)
+    moved = copy.copy(field)
+    moved.values = moved.values * x
+    if x > 1.0:
+        return field
+    return moved
+
+
+def one_that_is_made_and_two_that_are(x):
+    field = Field(np.array([x, 2.0]))
+    kept = [field]
+    found = copied_or_moved(field, x)
+    found.scale = found.scale * 3.0 * x
+    found.values = found.values + 1.0
+    found.values *= x
+    return np.sum(found.values) * found.scale + kept[0].scale * x + np.sum(field.values)
+
+
+def copy_of_one_of_several(x):
+    field = Field(np.array([x, 2.0]))
+    found = copied_or_moved(field, x)
+    kept = [field, found]
+    other = copy.copy(kept[1])
+    other.values = other.values * np.sin(x)
+    other.scale += 1.0
+    return np.sum(other.values) * other.scale + np.sum(found.values) * found.scale + np.sum(field.values)
+
+
 PROGRAMS = [
+    one_that_is_made_and_two_that_are,
+    copy_of_one_of_several,
     an_object, an_object_of_three, a_list, a_dict, an_argument, two_names, out_of_a_loop, until_it_fits, an_array,
     raised, read_by_a_closure,
 ]  # fmt: skip

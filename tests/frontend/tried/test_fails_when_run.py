@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
-from diffjit.errors import TypeProblem
+from diffjit.errors import TypeProblem, UnsupportedSyntax
 
 BACKENDS = ["python", "numba"]
 X = np.array([1.0, 2.0, 3.0])
@@ -181,3 +181,22 @@ def test_a_member_that_is_not_there(backend):
         dj.grad(lambda x: x * Kind["CUBE"].value, backend=backend)(3.0)
     with pytest.raises(TypeError, match="string indices must be integers"):
         dj.grad(lambda x, key: x * len("abc"[key]), backend=backend)(3.0, "b")
+
+
+def unbound_in_a_branch(x, n):
+    twice = 2.0 * x
+    if n > 2.5:
+        del twice
+        x = x + twice
+    return x, twice
+
+
+def test_a_refusal_in_a_branch_is_not_blamed_for_another_one():
+    def refused(x, n):
+        y, z = unbound_in_a_branch(x, n)
+        return y * z if y is z else z
+
+    with pytest.raises(UnsupportedSyntax, match="DJ121"):
+        dj.grad(refused, backend="python")(1.0, 1.0)
+    alone = dj.grad(lambda x, n: unbound_in_a_branch(x, n)[0], backend="python")
+    assert alone(1.0, 1.0) == 1.0
