@@ -157,10 +157,9 @@ class Nested(Mixin):
         def interpreted() -> tuple[Function, Inner | None, list[Value]]:
             with self._read_again(called_on):
                 try:
-                    found = self._apart(function, args, kwargs, flatten, node, refused, held=bool(refusal))
-                    if called_on and lists_written(found[0].body, []):
-                        raise self._changes_refused(refused, "a growing list", node)
-                    return found
+                    return self._apart(
+                        function, args, kwargs, flatten, node, refused, held=bool(refusal), lists=bool(called_on)
+                    )
                 except UnsupportedSyntax as error:
                     if not called_on or error is not self.change_refused:
                         raise
@@ -177,11 +176,11 @@ class Nested(Mixin):
 
     def _apart(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str, *,
-        held: bool, notes: Notes | None = None,
+        held: bool, notes: Notes | None = None, lists: bool = False,
     ) -> tuple[Function, Inner | None, list[Value]]:  # fmt: skip
         """The program of a call, and what its parameters are bound to.
 
-        `held`: it stands for a plain call; `notes`: what it may change outside.
+        `held`: it stands for a plain call; `notes`: what it may change outside; `lists`: no growing ones.
         """
         self.forget_arrays()
         body, entry = Block(), Entry()
@@ -219,6 +218,8 @@ class Nested(Mixin):
         body.results = outs
         if notes is not None:
             notes.leave_out(body, lists_written(body, [inner for _, inner in leaves]))
+        elif lists and lists_written(body, [inner for _, inner in leaves]):
+            raise self._changes_refused(refused, "a growing list", node)
         ir = Function(_name(function), [inner for _, inner in leaves], body)
         free = close(ir)
         ir.source_file, ir.source_line = _home(function)
