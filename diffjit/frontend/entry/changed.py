@@ -26,6 +26,7 @@ from diffjit.frontend.entry.places import AsFloats, Attribute, Cell, Global
 from diffjit.frontend.entry.writeback import Arguments, parts
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.templates import DynList, Leaf, Learn, describe
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import FLOAT, Scalar
@@ -257,6 +258,20 @@ class ChangedOutside(Mixin):
         outside = [getter for _, held, getter in self.outside_places.values() if not isinstance(held, tuple)]
         inside = [path for uid, path in given.places.items() if uid in self.taken_for_several or given.changed(uid)]
         return Apart(inside, outside) if inside and outside else None
+
+    def same_object(self, left: av.Ref, right: av.Ref) -> bool:
+        """Whether two names are of one object: an item that was read, or what paths joined, may be any of its kind."""
+        if self.sites.twins.get(left.uid, left.uid) == self.sites.twins.get(right.uid, right.uid):
+            return True
+        known = self.sites.made | self.sites.outside.keys()
+        if left.uid == right.uid or (left.uid in known and right.uid in known):
+            self.taken_for_several |= {left.uid, right.uid}
+            return left.uid == right.uid
+        if self.object_class(left) is not self.object_class(right):
+            return False
+        cure = "give each object a number of its own, and compare those"
+        error = self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
+        raise self.in_arenas(kinds_among(self.contents(left), self.contents(right)), error)
 
     def changed_outside(self) -> list[Any]:
         """The objects outside that the program changes."""

@@ -39,7 +39,9 @@ class ReadOnly(Mixin):
             return av.Tup(tuple(map(self.mark_kept, value.items)), value.cls)
         if isinstance(value, Value) and isinstance(value.type, Array):
             return self.mark_unchanging(value, KEPT)
-        held = self.cells.get(("h", value.uid)) if isinstance(value, av.Ref) else None
+        if not isinstance(value, av.Ref):
+            return value
+        held = self.cells.get(("h", value.uid))
         if not isinstance(held, (av.ListC, av.DictC, av.ObjC)) or held.frozen:
             return value
         self.freeze(self.cells, value.uid, "is the result of a cached function")

@@ -19,7 +19,6 @@ from diffjit.frontend.objects.members import is_own_member, plain_class
 from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
@@ -399,20 +398,6 @@ class Operators(Mixin):
             same = self.compare_kind("equal", x, y, node)
             result = self.choose(first, lambda: Static(True), lambda s=same, r=result: self.both(s, r))
         return result
-
-    def same_object(self, left: av.Ref, right: av.Ref) -> bool:
-        """Whether two names are of one object: an item that was read, or what paths joined, may be any of its kind."""
-        if self.sites.twins.get(left.uid, left.uid) == self.sites.twins.get(right.uid, right.uid):
-            return True
-        known = self.sites.made | self.sites.outside.keys()
-        if left.uid == right.uid or (left.uid in known and right.uid in known):
-            self.taken_for_several |= {left.uid, right.uid}
-            return left.uid == right.uid
-        if self.object_class(left) is not self.object_class(right):
-            return False
-        cure = "give each object a number of its own, and compare those"
-        error = self.unsupported("DJ121", "whether these are one object, which is only known at run time", None, cure)
-        raise self.in_arenas(kinds_among(self.contents(left), self.contents(right)), error)
 
     @for_each
     def identical(self, left: Any, right: Any) -> Any:
