@@ -53,7 +53,15 @@ _LATE = {
     np.bmat: "diffjit.primitives.library.subclasses.matrices",
 }
 # Modules that other packages import for themselves: read with the first function that a program calls.
-_CALLED = {"statistics": "diffjit.primitives.library.samples"}
+_CALLED = {
+    "statistics": "diffjit.primitives.library.samples",
+    "concurrent.futures._base": "diffjit.solvers.aside.workers.executors",
+    "concurrent.futures.process": "diffjit.solvers.aside.workers.executors",
+    "concurrent.futures.thread": "diffjit.solvers.aside.workers.executors",
+    "joblib.parallel": "diffjit.solvers.aside.workers.jobs",
+    "multiprocessing.context": "diffjit.solvers.aside.workers.pools",
+    "multiprocessing.pool": "diffjit.solvers.aside.workers.pools",
+}
 _known: set[str] = set()
 
 

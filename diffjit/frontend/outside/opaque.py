@@ -49,7 +49,7 @@ from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
 from diffjit.ir.walk import blocks, callees, walk
 from diffjit.primitives.opaque import acts, objects
-from diffjit.primitives.registry import heeded
+from diffjit.primitives.registry import COMPOSITES, heeded
 from diffjit.primitives.routines import Held, Routine, Slot, key_of, site
 
 _TYPES = {"bool": BOOL, "int": INT, "float": FLOAT, "object": INT}
@@ -102,7 +102,7 @@ class OpaqueCalls(Mixin):
                 return self.run_now(obj, known, kwargs)
         if obj in READERS and (found := self.read_file(obj, args, kwargs)) is not None:
             return found
-        if self.has_handler(obj) or (not is_surroundings(obj) and obj is not warnings.warn):
+        if self.has_handler(obj) or obj in COMPOSITES or (not is_surroundings(obj) and obj is not warnings.warn):
             return None
         given = (*args, *kwargs.values())
         if is_answered(obj) and not kwargs and all(isinstance(a, Static) for a in given):
