@@ -74,3 +74,11 @@ row("systems from outside", lambda w: ROOTS.bode(w)[1] + STATES.bode(w)[1] + STA
 row("systems from outside, in time", lambda u: QUOTIENT.output(u, T)[1] + QUOTIENT.step(T=T)[1] * u, U)
 row("systems in steps from outside", lambda u: sg.dlsim(DELAYED, u, t=[0.0, 0.11, 0.2, 0.3, 0.33, 0.4])[1] * DELAYED.dt
     + np.sum(DELAYED.impulse(n=3)[1][0] * u[0]), U)  # fmt: skip
+
+
+row("czt", lambda u, r: real((sg.czt(u, 5, 0.9 - 0.3j, r),)), U, 1.2, of=sg.czt)
+row("czt of rows", lambda u: np.abs(sg.czt(np.stack((u, u**2)), axis=1)), U)
+row("zoom_fft", lambda u: np.abs(sg.zoom_fft(u, [0.1, 0.7], 4, fs=3.0)), U, of=sg.zoom_fft)
+row("zoom_fft to the end", lambda u: np.abs(sg.zoom_fft(u, 0.4, 5, endpoint=True)), U)
+row("group_delay", lambda x, y: sg.group_delay(([1.0, x, 0.3], [1.0, y]), w=5)[1], 0.7, 0.4, of=sg.group_delay)
+row("group_delay at", lambda x, y: sg.group_delay(([1.0, x], [1.0, y, 0.1]), W, fs=9.0), 0.7, 0.4)

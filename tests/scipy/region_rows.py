@@ -88,3 +88,12 @@ for path in (csgraph.shortest_path, csgraph.dijkstra, csgraph.floyd_warshall):
 row("reverse_cuthill_mckee", lambda a: a[csgraph.reverse_cuthill_mckee(sp.csr_matrix(a + a.T), True)], EDGES,
     of=csgraph.reverse_cuthill_mckee)  # fmt: skip
 FROM_TO = np.nonzero(EDGES)
+
+# Transforms of images, and places that a function gives --------------------------------------------------------------
+
+for name, by in (("fourier_gaussian", 0.8), ("fourier_uniform", 1.7), ("fourier_shift", 0.6)):
+    times = getattr(nd, name)
+    row(f"{name}", lambda a, s, f=times: np.fft.ifft2(f(np.fft.fft2(a), s)).real, I, by, of=times)
+    row(f"{name} of half", lambda a, s, f=times: np.fft.irfft2(f(np.fft.rfft2(a), (s, 2 * s), n=7), s=(6, 7)), I, by)
+row("geometric_transform", lambda a, s: nd.geometric_transform(a, lambda at, by: (at[0] * by + 0.21, at[1] * 0.9 + by),
+    extra_arguments=(s,), mode="nearest"), I, 0.7, of=nd.geometric_transform)  # fmt: skip

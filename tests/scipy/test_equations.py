@@ -140,3 +140,52 @@ def quotients(a):
 def test_quotients_of_differences(f, backend):
     assert dj.jit(f, backend=backend)(0.7) == pytest.approx(f(0.7), rel=1e-12)
     assert dj.grad(f, backend=backend)(0.7) == pytest.approx((f(0.7 + 1e-4) - f(0.7 - 1e-4)) / 2e-4, rel=1e-6)
+
+
+def turned(a):
+    return scipy.linalg.hessenberg(a, calc_q=True)
+
+
+@pytest.mark.parametrize("complex_", [False, True])
+def test_hessenberg(complex_):
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if complex_ else 0.0)
+    for found, expected in zip(dj.jit(turned)(a), turned(a), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-13)
+    weights = rng.normal(size=(2, 4, 4))
+
+    def total_of(a):
+        h, q = scipy.linalg.hessenberg(a, calc_q=True)
+        return np.sum(np.real(h) * weights[0] + np.imag(q) * weights[1] + np.real(q) ** 2 * weights[1])
+
+    way = rng.normal(size=(4, 4))
+    slope = (total_of(a + 1e-6 * way) - total_of(a - 1e-6 * way)) / 2e-6
+    assert dj.jvp(total_of, (a,), (way.astype(a.dtype),))[1] == pytest.approx(slope, rel=1e-6)
+    assert np.sum(np.real(dj.grad(total_of)(a)) * way) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["broyden1", "broyden2", "anderson", "newton_krylov"])
+def test_large_systems_by_name(name):
+    def root(a):
+        b = np.array([[1.0, 0.2], [0.1, 2.0]])
+        x = getattr(scipy.optimize, name)(lambda x: x**3 + b @ x - a, np.ones((2, 2)), f_tol=1e-12)
+        return np.sum(x**2)
+
+    assert dj.jit(root)(0.7) == pytest.approx(root(0.7), rel=1e-9)
+    assert dj.grad(root)(0.7) == pytest.approx((root(0.701) - root(0.699)) / 2e-3, rel=1e-5)
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_isotonic_regression(increasing):
+    y, w = np.array([1.0, 3.0, 2.0, 2.5, 6.0, 5.0]), np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
+
+    def steps(y, w):
+        found = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
+        return np.sum(found.x**2 * np.arange(6.0)) + found.weights[0] * found.blocks[-1]
+
+    assert dj.jit(steps)(y, w) == pytest.approx(steps(y, w))
+    way = np.cos(np.arange(6.0))
+    for k in (0, 1):
+        there = [(y + h * way * (k == 0), w + h * way * (k == 1)) for h in (1e-6, -1e-6)]
+        slope = (steps(*there[0]) - steps(*there[1])) / 2e-6
+        assert dj.grad(steps, argnums=k)(y, w) @ way == pytest.approx(slope, rel=1e-6)

@@ -1,10 +1,11 @@
-"""`scipy.optimize.leastsq` by SciPy's name."""
+"""`scipy.optimize.leastsq` and `isotonic_regression` by SciPy's names."""
 
 # SciPy's signatures take whatever SciPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,3 +61,33 @@ def leastsq(
     r, jacobian, _ = steep((x,), steep_floats, steep_others)
     covariance = np.linalg.inv(np.transpose(jacobian) @ jacobian)
     return x, covariance, {"nfev": told[0], "fvec": r}, said(told[2]), told[1]
+
+
+def steps_of(y, weights, increasing):
+    """Which step each number is on, as SciPy's own code finds them."""
+    found = scipy.optimize.isotonic_regression(y, weights=weights, increasing=increasing)
+    return np.repeat(np.arange(found.blocks.size - 1), np.diff(found.blocks))
+
+
+STEPS = foreign(steps_of, result=lambda y, weights, increasing: np.zeros(y.shape[0], int))
+
+
+@dataclass
+class Isotonic:
+    """What `scipy.optimize.isotonic_regression` gives."""
+
+    x: Any
+    weights: Any
+    blocks: Any
+
+
+@implements(scipy.optimize.isotonic_regression)
+def isotonic_regression(y, *, weights=None, increasing=True):
+    """The nearest numbers that do not fall: means of those on a step; which these are is taken not to change."""
+    y = np.atleast_1d(np.asarray(y)) * 1.0
+    w = np.ones(y.shape[0]) if weights is None else np.asarray(weights) * 1.0
+    step = STEPS(stop_gradient(y), stop_gradient(w), increasing)
+    each = np.bincount(step, weights=w)
+    means = np.bincount(step, weights=w * y) / each
+    ends = np.concatenate((np.zeros(1, int), np.cumsum(np.bincount(step))))
+    return Isotonic(means[step], each, ends)

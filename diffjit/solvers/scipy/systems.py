@@ -102,6 +102,50 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
     return RootResult(x, fields[0]((x,), floats, others), good, told[0], told[1], told[2], method)
 
 
+def found_by_name(fields, x0, kit, p):
+    """One of SciPy's iterations for large systems at work."""
+    others, name, options = kit
+    x = getattr(scipy.optimize, name)(called(fields[0], p, others), np.array(x0), **options)
+    return vector(x), 0.0 * vector(x0), True, ()
+
+
+NAMED = foreign(found_by_name, result=lambda fields, x0, kit, p: (x0, x0, True, ()))
+
+
+def by_name(name, F, xin, options):
+    """A solution of `F(x) = 0` in the form of its guess."""
+    start, shape = stop_gradient(vector(xin)), np.shape(xin)
+    if options.get("callback") is not None:
+        raise NotImplementedError(f"scipy.optimize.{name}(callback=...): leave it out")
+    field, floats, others = closed(lambda x: vector(F(np.reshape(x, shape))), (start,), (), ("forward",))
+    x, _, _, _ = SOLUTION((balance, "auto", False), NAMED, (field,), (others, name, options), start, floats)
+    return np.reshape(x, shape)
+
+
+@implements(scipy.optimize.broyden1)
+def broyden1(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
+    """Broyden's first method."""
+    return by_name("broyden1", F, xin, {"iter": iter, **options})
+
+
+@implements(scipy.optimize.broyden2)
+def broyden2(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
+    """Broyden's second method."""
+    return by_name("broyden2", F, xin, {"iter": iter, **options})
+
+
+@implements(scipy.optimize.anderson)
+def anderson(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
+    """Anderson's mixing."""
+    return by_name("anderson", F, xin, {"iter": iter, **options})
+
+
+@implements(scipy.optimize.newton_krylov)
+def newton_krylov(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
+    """Newton's method with iterations for its linear systems."""
+    return by_name("newton_krylov", F, xin, {"iter": iter, **options})
+
+
 def still(fields, kit, x, p):
     return x - vector(fields[0]((x,), p, kit[0][0]))
 

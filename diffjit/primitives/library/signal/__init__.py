@@ -1,6 +1,7 @@
 """`scipy.signal` as programs: filters, convolutions, spectra, peaks, linear systems; designs are constants."""
 
 from diffjit.primitives.library.signal import (
+    chirps,
     convolutions,
     designs,
     filters,
@@ -14,6 +15,7 @@ from diffjit.primitives.library.signal import (
 )
 
 __all__ = [
+    "chirps",
     "convolutions",
     "designs",
     "filters",

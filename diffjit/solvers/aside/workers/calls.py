@@ -26,7 +26,10 @@ def _elsewhere_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any],
         return NONE
     memory = Written(inner.program.function)
     if any(is_ref(p.type) and memory.holds(p) for p in inner.program.function.params):
-        message, cure = "a function in another process changes an array or a list, which is lost", "return what it computes"
+        message, cure = (
+            "a function in another process changes an array or a list, which is lost",
+            "return what it computes",
+        )
         raise interpreter.unsupported("DJ125", message, node, cure)
     return interpreter.abstract(inner.program.result, interpreter.copy_in(inner.program.function, inner.inputs))
 
