@@ -105,3 +105,6 @@ row("svds", lambda a: sl.svds(sp.csc_array(a), 2, v0=START[:5], return_singular_
     twice=True)  # fmt: skip
 row("svds vectors", lambda a: sl.svds(a, 2, v0=START[:5])[0] ** 2 + sl.svds(a, 2, v0=START[:5])[2][:, :2].sum() ** 2,
     TALL)  # fmt: skip
+for form in (sp.csr_matrix, sp.csc_matrix):
+    row(f"rows and columns of {form.__name__}",
+        lambda p, f=form: (f(p).getrow(1).toarray(), f(p).getcol(-2) @ np.ones(1), f(p).getrow(-1).sum() ** 2), P)  # fmt: skip

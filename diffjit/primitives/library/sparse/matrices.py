@@ -405,6 +405,18 @@ class Compressed(Sparse):
         data, at, new = in_rows(data, at, new, width, col)
         return of_format(self.form, self.matrix, data, new, at, (row.shape[0], col.shape[0]))
 
+    def getrow(self, i):
+        """A row, as a matrix of one."""
+        if not self.matrix:
+            raise AttributeError("getrow")
+        return self[[i], :].tocsr()
+
+    def getcol(self, j):
+        """A column, as a matrix of one."""
+        if not self.matrix:
+            raise AttributeError("getcol")
+        return self[:, [j]].tocsr() if self.form == "csr" else self[:, [j]]
+
     def times(self, x):
         """The product with a vector, or with columns."""
         product_of = by_rows if self.form == "csr" else by_columns
