@@ -301,7 +301,7 @@ def test_every_function_is_tested():
     tests = Path(__file__).parent.parent
     files = [
         *tests.glob("solvers/test_scipy_*.py"),
-        *(tests / "scipy" / f"{n}.py" for n in ("test_theory", "outside_rows")),
+        *(tests / "scipy" / f"{n}.py" for n in ("test_theory", "test_equations", "outside_rows")),
     ]
     text = "".join(path.read_text() for path in files)
     folders = tuple(f"diffjit.solvers.{name}." for name in ("scipy", "boundary", "constrained", "minima"))

@@ -16,9 +16,9 @@ from diffjit import tree
 from diffjit.dataclass import dataclass
 from diffjit.errors import MemoryProblem, UnsupportedSyntax, written
 from diffjit.labels import Labels, Results
-from diffjit.primitives.opaque.objects import Opaque
-from diffjit.primitives.routines import RUN
 from diffjit.stored import stored
+
+_OBJECTS = "diffjit.primitives.opaque.objects"  # whose class stands for what only Python knows; read when it is needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +132,7 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
         return None if outs[spec.flag] else rebuild(spec.inner, outs, caller)
     if isinstance(spec, RecordOut):
         fields = {n: rebuild(v, outs, caller) for n, v in spec.fields.items()}
-        if spec.cls is Opaque:
+        if is_made_text(spec):
             return text_of(fields)
         known = stored(spec.cls)
         if known is not None and known.make is not None:
@@ -163,11 +163,13 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
 
 def is_made_text(spec: Any) -> bool:
     """Whether a result is a text that Python makes when the program runs."""
-    return isinstance(spec, RecordOut) and spec.cls is Opaque
+    return isinstance(spec, RecordOut) and spec.cls.__module__ == _OBJECTS
 
 
 def text_of(fields: dict[str, Any]) -> str:
     """An object that Python made: texts are handed out, and nothing that may hold numbers."""
+    from diffjit.primitives.routines import RUN
+
     found = RUN.objects[fields["place_"]] if isinstance(fields["place_"], (int, np.integer)) else None
     if isinstance(found, str):
         return found
