@@ -220,6 +220,13 @@ def is_record(value: Any) -> bool:
     )
 
 
+def is_plain_record(value: Any) -> bool:
+    """Whether it is a record, as are all objects of its class, whose attributes are all in its `__dict__`."""
+    cls = type(value)
+    whole = not (all_slots(cls) or reads_itself(cls) or is_built_inside(value)) and stored(cls) is None
+    return whole and hasattr(value, "__dict__") and is_record(value)
+
+
 def attributes(value: Any) -> dict[str, Any]:
     """The attributes of a record."""
     known = stored(type(value))

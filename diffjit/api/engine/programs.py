@@ -7,8 +7,9 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -151,7 +152,7 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Split a call's arguments."""
     seen = None if kwargs else glance(args)
     if seen is None:
-        return _split_call(args, kwargs)
+        return _split_trees(args, kwargs)
     known = _PLAIN.get(seen)
     if known is None:
         if len(_PLAIN) >= _MANY:
@@ -159,6 +160,73 @@ def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         known = _PLAIN[seen] = _split_call(args, kwargs)
         known.leaves = []
     return Arguments(known.positional, known.keywords, list(args), known.starts, known.key, known.general)
+
+
+_TREES: dict[Any, Arguments] = {}  # the same of arguments by name, tuples, lists, dicts and objects
+
+
+def _split_trees(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Split arguments by name, and tuples, lists, dicts and objects: what has the same form is split once."""
+    spelled: list[Any] = [(len(args), *kwargs)]
+    leaves: list[Any] = []
+    held: set[int] = set()
+    if not all([spell(a, spelled, leaves, held) for a in (*args, *kwargs.values())]):  # noqa: C419 - lists are quicker
+        return _split_call(args, kwargs)
+    if int in spelled:
+        spelled += tree.counts(leaves).items()
+    seen = tuple(spelled)
+    known = _TREES.get(seen)
+    if known is None:
+        made = _split_call(args, kwargs)
+        if len(made.leaves) != len(leaves) or not all(map(operator.is_, made.leaves, leaves)):
+            return made
+        if len(_TREES) >= _MANY:
+            _TREES.clear()
+        known = _TREES[seen] = replace(made, leaves=[])
+    return Arguments(known.positional, known.keywords, leaves, known.starts, known.key, known.general)
+
+
+def spell(item: Any, spelled: list[Any], leaves: list[Any], held: set[int]) -> bool:
+    """Write down what a specialisation may know of a tree, and its leaves as `tree.flatten` orders them.
+
+    It is False where there is more to it than is quickly seen; where a container stands at two places, say (`held`).
+    """
+    kind = type(item)
+    if kind is np.ndarray:
+        code = _DTYPES.get(id(item.dtype))
+        spelled.append((code, item.flags.num, item.shape))
+        leaves.append(item)
+        return code is not None
+    if kind in _NUMBERS:
+        spelled.append(kind)
+        leaves.append(item)
+        return True
+    if kind in _FIXED:
+        spelled.append((kind, item))
+        return True
+    if kind is not tuple:
+        if id(item) in held:
+            return False
+        held.add(id(item))
+    if kind is list or kind is tuple:
+        spelled.append((kind, len(item)))
+        return all([spell(part, spelled, leaves, held) for part in item])  # noqa: C419 - as above
+    if kind is dict:
+        keys = tuple(item)
+        spelled.append(keys)
+        plain = _TEXTS.issuperset(map(type, keys))
+        return plain and all([spell(item[key], spelled, leaves, held) for key in sorted(keys)])  # noqa: C419
+    if kind not in _RECORDS:
+        _RECORDS[kind] = tree.is_plain_record(item)
+    if not _RECORDS[kind]:
+        return False
+    fields = item.__dict__
+    spelled.append((kind, *fields))
+    return all([spell(part, spelled, leaves, held) for part in fields.values()])  # noqa: C419
+
+
+_TEXTS, _FIXED = frozenset({str}), frozenset({str, bool, type(None)})
+_RECORDS: WeakKeyDictionary[type, bool] = WeakKeyDictionary()  # classes whose objects are their attributes alone
 
 
 def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
