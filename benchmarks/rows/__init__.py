@@ -30,6 +30,7 @@ NAMES = [
     # what a call costs, and a start
     "call_scalars",
     "call_arrays",
+    "call_trees",
     "start_30",
     "start_150",
     "lines_100",

@@ -130,3 +130,40 @@ def test_what_is_changed_between_calls_is_seen():
     twin = [np.ones(2)]
     assert dj.jit(lambda a: a[0] is a[1])((twin, twin)) is True
     assert dj.jit(lambda a: a[0] is a[1])((twin, [np.ones(2)])) is False
+
+
+SCALE = np.ones(1)
+
+
+def given_back(p):
+    p["w"][0] += 1.0
+    return {"v": np.sum(p["w"]) * SCALE[0], "p": p, "rows": [p["rows"], (p["w"], None, "text")], "n": 3}
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_what_hangs_on_more_than_the_form(backend, monkeypatch):
+    run = dj.jit(given_back, backend=backend)
+    for k in range(4):
+        p = {"w": np.arange(3.0) + k, "rows": [1.0, np.ones(2)]}
+        if k == 3:
+            monkeypatch.setitem(globals(), "SCALE", np.array([2.0]))
+        found = run(p)
+        assert found["p"] is p
+        assert found["rows"][0] is p["rows"]
+        assert found["rows"][1][1:] == (None, "text")
+        assert p["w"][0] == k + 1.0
+        assert found["v"] == pytest.approx((4.0 + 3 * k) * SCALE[0])
+    assert run({"w": np.arange(3), "rows": []})["v"] == pytest.approx(8.0)  # the first number of ints
+
+
+def test_several_threads_see_what_they_are_given():
+    import concurrent.futures
+
+    gradient = dj.grad(lambda p, k: np.sum(p["w"] ** 2) * p["c"] * k)
+
+    def work(n):
+        p = {"w": np.arange(1.0 + n % 7), "c": float(n)}
+        return [np.allclose(gradient(p, k=2.0)["w"], 4 * p["w"] * n) for _ in range(50)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(all(done) for done in pool.map(work, range(1, 25)))

@@ -6,7 +6,7 @@ import functools
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from diffjit.api.engine.tracebacks import P, R, boundary, shorten
 from diffjit.dataclass import dataclass
 from diffjit.depth import deep_calls
 from diffjit.errors import UsageError
-from diffjit.frontend.entry.outputs import Caller, Change, Out, rebuild, refuse_shared, write_back
+from diffjit.frontend.entry.outputs import Caller, Change, Out, gives_back, rebuild, refuse_shared, write_back
 from diffjit.frontend.entry.texts import CARRIED
 from diffjit.garbage import no_garbage_collection
 from diffjit.settings import settings
@@ -71,7 +71,7 @@ class Derived:
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
         self._fixed: dict[Any, frozenset[int]] = {}
-        self._shortcuts: dict[Any, tuple[object, Callable[[], bool], Callable[[tuple[Any, ...]], Any]]] = {}
+        self._shortcuts: dict[Any, tuple[object, Callable[[], bool], Callable[[Sequence[Any]], Any]]] = {}
         self._templates: dict[Any, Any] = {}  # what was made for functions of the same code
         functools.update_wrapper(self, function, updated=())
 
@@ -111,10 +111,16 @@ class Derived:
             if (self.backend or settings.backend) == "cuda" and glance(args) is None:
                 return self._on_a_device(args, kwargs)
             call = flatten_call(args, kwargs)
+            if call.form is not None:
+                seen, known = call.form, self._shortcuts.get(call.form)
+                if known is not None:
+                    stamp, valid, shortcut = known
+                    if stamp is settings.stamp and valid():
+                        return shortcut(call.leaves)
             compiled, finish = self.lookup(call, args, kwargs)
             fixed = {k for key in (call.key, call.general) for k in self._fixed.get(key, ())}
             lasting = by_shapes(call.leaves, fixed)  # these are seen
-            if seen is not None and lasting and glance(args) is not None:
+            if seen is not None and lasting and (call.form is not None or glance(args) is not None):
                 shortcut = self.shortcut(compiled, finish)
                 if shortcut is not None:
                     if len(self._shortcuts) >= MAX_SHORTCUTS:
@@ -161,9 +167,9 @@ class Derived:
             write_back(finish.changes, flat, caller)
         return result
 
-    def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[tuple[Any, ...]], Any] | None:
-        """Calls of plain numbers and arrays, where these are all that there is to the arguments."""
-        if finish.changes:
+    def shortcut(self, compiled: Compiled, finish: Any) -> Callable[[Sequence[Any]], Any] | None:
+        """Calls of numbers and arrays, and of trees that look the same, where nothing else hangs on the arguments."""
+        if finish.changes or compiled.changed_outside or compiled.apart is not None or gives_back(finish.value):
             return None
         take, run = quickly(finish.value), compiled.direct
         if run is None:
@@ -374,7 +380,29 @@ def quickly(value: Any) -> Callable[[tuple[Any, ...]], Any]:
     if type(value) is tuple and len(value) == 2:
         first, second = map(quickly, value)
         return lambda outs: (first(outs), second(outs))
-    return lambda outs: rebuild(value, outs, Caller())
+    return _put_together(value, set()) or (lambda outs: rebuild(value, outs, Caller()))
+
+
+def _put_together(value: Any, met: set[int]) -> Callable[[Sequence[Any]], Any] | None:
+    """The same of tuples, lists and dicts that stand at one place each; None of other things."""
+    kind = type(value)
+    if kind is Out:
+        return operator.itemgetter(value.index)
+    if kind in (float, int, str, bool, type(None)):
+        return lambda _: value
+    if kind not in (tuple, list, dict) or (kind is not tuple and id(value) in met):
+        return None
+    met.add(id(value))
+    parts = [_put_together(v, met) for v in (value.values() if kind is dict else value)]
+    makers = [part for part in parts if part is not None]
+    if len(makers) < len(parts):
+        return None
+    if kind is list:
+        return lambda outs: [make(outs) for make in makers]
+    if kind is tuple:
+        return lambda outs: tuple([make(outs) for make in makers])
+    keys = tuple(value)
+    return lambda outs: dict(zip(keys, [make(outs) for make in makers], strict=True))
 
 
 class Jitted(Derived):

@@ -49,6 +49,7 @@ class Arguments:
     key: Any
     general: Any = None  # what it is for ints that are no array's length, where some are: such a program does as well
     labels: Sequence[Labels] = ()  # of arrays that have some
+    form: Arguments | None = None  # what stands for all calls whose trees look the same
 
     def results(self, outs: Iterable[Any]) -> list[Any]:
         """A program's flat results for these arguments, to be put together."""
@@ -183,7 +184,7 @@ def _split_trees(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         if len(_TREES) >= _MANY:
             _TREES.clear()
         known = _TREES[seen] = replace(made, leaves=[])
-    return Arguments(known.positional, known.keywords, leaves, known.starts, known.key, known.general)
+    return Arguments(known.positional, known.keywords, leaves, known.starts, known.key, known.general, form=known)
 
 
 def spell(item: Any, spelled: list[Any], leaves: list[Any], held: set[int]) -> bool:

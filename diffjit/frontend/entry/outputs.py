@@ -161,6 +161,23 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
     return set(spec) if isinstance(spec, set) else spec
 
 
+def gives_back(spec: Any) -> bool:
+    """Whether something that the caller has is in a result itself."""
+    if isinstance(spec, Same):
+        return True
+    if isinstance(spec, OptOut):
+        return gives_back(spec.inner)
+    if isinstance(spec, (RecordOut, dict)):
+        return any(map(gives_back, (spec.fields if isinstance(spec, RecordOut) else spec).values()))
+    if isinstance(spec, TableOut):
+        return gives_back(spec.values)
+    if isinstance(spec, RowsOut):
+        return gives_back(spec.item) or any(map(gives_back, spec.lists))
+    if isinstance(spec, OneOf):
+        return any(map(gives_back, spec.variants))
+    return isinstance(spec, (tuple, list)) and any(map(gives_back, spec))
+
+
 def is_made_text(spec: Any) -> bool:
     """Whether a result is a text that Python makes when the program runs."""
     return isinstance(spec, RecordOut) and spec.cls.__module__ == _OBJECTS
