@@ -221,8 +221,13 @@ def is_record(value: Any) -> bool:
 
 
 def is_plain_record(value: Any) -> bool:
-    """Whether it is a record, as are all objects of its class, whose attributes are all in its `__dict__`."""
+    """Whether it is a record, as are all objects of its class, whose attributes are all in its `__dict__`.
+
+    Classes that a function makes are none: who remembers one keeps alive what their methods have closed over.
+    """
     cls = type(value)
+    if "<locals>" in cls.__qualname__:
+        return False
     whole = not (all_slots(cls) or reads_itself(cls) or is_built_inside(value)) and stored(cls) is None
     return whole and hasattr(value, "__dict__") and is_record(value)
 
