@@ -142,28 +142,6 @@ def test_quotients_of_differences(f, backend):
     assert dj.grad(f, backend=backend)(0.7) == pytest.approx((f(0.7 + 1e-4) - f(0.7 - 1e-4)) / 2e-4, rel=1e-6)
 
 
-def turned(a):
-    return scipy.linalg.hessenberg(a, calc_q=True)
-
-
-@pytest.mark.parametrize("complex_", [False, True])
-def test_hessenberg(complex_):
-    rng = np.random.default_rng(5)
-    a = rng.normal(size=(4, 4)) + (1j * rng.normal(size=(4, 4)) if complex_ else 0.0)
-    for found, expected in zip(dj.jit(turned)(a), turned(a), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-13)
-    weights = rng.normal(size=(2, 4, 4))
-
-    def total_of(a):
-        h, q = scipy.linalg.hessenberg(a, calc_q=True)
-        return np.sum(np.real(h) * weights[0] + np.imag(q) * weights[1] + np.real(q) ** 2 * weights[1])
-
-    way = rng.normal(size=(4, 4))
-    slope = (total_of(a + 1e-6 * way) - total_of(a - 1e-6 * way)) / 2e-6
-    assert dj.jvp(total_of, (a,), (way.astype(a.dtype),))[1] == pytest.approx(slope, rel=1e-6)
-    assert np.sum(np.real(dj.grad(total_of)(a)) * way) == pytest.approx(slope, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", ["broyden1", "broyden2", "anderson", "newton_krylov"])
 def test_large_systems_by_name(name):
     def root(a):

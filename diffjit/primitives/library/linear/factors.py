@@ -76,26 +76,3 @@ def pinvh(a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=T
     if atol is None and rtol is None and not return_rank:
         return np.linalg.pinv(whole)
     return above(whole, atol, rtol, return_rank)
-
-
-@implements(scipy.linalg.hessenberg)
-def hessenberg(a, calc_q=False, overwrite_a=False, check_finite=True):
-    """A matrix turned until nothing stands below the first subdiagonal, by LAPACK's reflections; and what turns it."""
-    a = square(a)
-    n = a.shape[0]
-    h, q = a * 1.0, np.eye(n, dtype=(a * 1.0).dtype)
-    for k in range(n - 1 if np.iscomplexobj(h) else n - 2):
-        column = h[k + 1 :, k].copy()
-        first = column[0]
-        if np.any(column[1:] != 0.0) or np.imag(first) != 0.0:
-            size = np.sqrt(np.sum(np.abs(column) ** 2))
-            beta = -size if np.real(first) >= 0.0 else size
-            column[1:] = column[1:] / (first - beta)
-            column[0] = 1.0
-            tau = (beta - first) / beta
-            back = np.conjugate(column)
-            h[k + 1 :] -= np.conjugate(tau) * np.outer(column, back @ h[k + 1 :])
-            h[:, k + 1 :] -= tau * np.outer(h[:, k + 1 :] @ column, back)
-            q[:, k + 1 :] -= tau * np.outer(q[:, k + 1 :] @ column, back)
-            h[k + 2 :, k] = 0.0
-    return (h, q) if calc_q else h
