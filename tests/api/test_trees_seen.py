@@ -167,3 +167,24 @@ def test_several_threads_see_what_they_are_given():
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert all(all(done) for done in pool.map(work, range(1, 25)))
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_one_new_object_stays_one_at_later_calls(backend):
+    def twice(a):
+        found = [a, a]
+        return found, found
+
+    def in_a_dict(p):
+        found = [p["a"], 2.0]
+        return {"x": found, "y": found}, found
+
+    run = dj.jit(twice, backend=backend)
+    for _ in range(3):
+        first, second = run(1.5)
+        assert first is second
+    run = dj.jit(in_a_dict, backend=backend)
+    for k in range(3):
+        named, alone = run({"a": float(k)})
+        assert named["x"] is named["y"] is alone
+        assert alone == [float(k), 2.0]

@@ -51,6 +51,15 @@ def test_workers(f, backend):
     assert gradient @ way == pytest.approx(slope, rel=1e-7)
 
 
+def test_an_initializer_is_refused():
+    def begins(x):
+        with concurrent.futures.ThreadPoolExecutor(2, "name", print) as pool:
+            return sum(pool.map(work, x))
+
+    with pytest.raises(DiffjitError, match="initializer"):
+        dj.jit(begins)(X)
+
+
 def test_threads_share_what_they_change():
     def noted(x):
         path = []

@@ -377,9 +377,6 @@ def quickly(value: Any) -> Callable[[tuple[Any, ...]], Any]:
             return operator.itemgetter(slice(len(places)))
         if len(places) > 1:
             return operator.itemgetter(*places)
-    if type(value) is tuple and len(value) == 2:
-        first, second = map(quickly, value)
-        return lambda outs: (first(outs), second(outs))
     return _put_together(value, set()) or (lambda outs: rebuild(value, outs, Caller()))
 
 

@@ -16,7 +16,7 @@ class Executor:
     threads = True
 
     def __init__(self, max_workers=None, *more, initializer=None, initargs=(), **options):
-        if initializer is not None or len(more) > 2:
+        if initializer is not None or len(more) > 1:
             raise NotImplementedError("an executor with an initializer: call it before")
 
     def submit(self, fn, /, *args, **kwargs):
