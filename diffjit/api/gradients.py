@@ -124,7 +124,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
                 raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
     elif isinstance(spec, (float, complex)):
         raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
-    from diffjit.api.matrices import in_words
+    from diffjit.frontend.entry.results import in_words
     from diffjit.frontend.values.join import describe_type
 
     returned = describe_type(program.function.results[spec.index].type) if isinstance(spec, Out) else in_words(spec)

@@ -25,9 +25,10 @@ from diffjit.api.products import jvp
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
 from diffjit.frontend.calls.nested import Inner
-from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TextOut, is_made_text
+from diffjit.frontend.entry.outputs import Out, RecordOut, is_made_text
+from diffjit.frontend.entry.results import in_words
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import NONE, Static, is_number
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Block, Function, Value
 from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
@@ -47,15 +48,6 @@ _LANES = 8  # columns of a Jacobian at once, in programs of few operations: each
 _MOST_OPS = 1000
 _TOGETHER = 64  # columns at once, where they are an axis of arrays
 _NUMBERS = 2**25  # in the tangents of one array, of more than `_LANES` columns
-
-
-def in_words(spec: Any) -> str:
-    """A result that has no derivative, in a user's words."""
-    if isinstance(spec, RowsOut):
-        return "a growing list"
-    if isinstance(spec, TextOut | OneOf) or is_made_text(spec):
-        return "a text"
-    return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"
 
 
 class Jacobian(Composed):

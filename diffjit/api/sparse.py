@@ -23,13 +23,14 @@ from diffjit.api.engine.repeated import refuse_streams
 from diffjit.api.engine.tracebacks import boundary
 from diffjit.api.grad import grad
 from diffjit.api.gradients import differentiated, not_holomorphic, place, spec_tree, without_extras
-from diffjit.api.matrices import in_words, silence
+from diffjit.api.matrices import silence
 from diffjit.api.patterns.compressed import Coloring, Products, block_of, lanes_for
 from diffjit.api.patterns.found import Patterns
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem, UsageError
 from diffjit.frontend.entry.outputs import Out, RecordOut, is_made_text, rebuild
 from diffjit.frontend.entry.program import Program
+from diffjit.frontend.entry.results import in_words
 from diffjit.garbage import no_garbage_collection
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk

@@ -369,8 +369,6 @@ class Result:
 
 def quickly(value: Any) -> Callable[[tuple[Any, ...]], Any]:
     """`rebuild` of one tree: of one number or array, and of tuples of them, without a walk."""
-    if type(value) is Out:
-        return operator.itemgetter(value.index)
     if type(value) is tuple and all(type(v) is Out for v in value):
         places = [v.index for v in value]
         if places == list(range(len(places))):

@@ -23,6 +23,7 @@ from diffjit.frontend.entry.outputs import (
     Same,
     TableOut,
     TextOut,
+    is_made_text,
 )
 from diffjit.frontend.entry.places import Attribute
 from diffjit.frontend.values import values as av
@@ -40,7 +41,7 @@ from diffjit.frontend.values.templates import (
     objects_among,
     of_numbers,
 )  # fmt: skip
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import List, Scalar
 from diffjit.labels import Labels
@@ -275,3 +276,12 @@ def _put_together(like: Any, parts: list[Any]) -> Any:
             return RecordOut(like.cls, dict(zip(sorted(like.fields), parts, strict=True)))
         case _:
             return None
+
+
+def in_words(spec: Any) -> str:
+    """A result that has no derivative, in a user's words."""
+    if isinstance(spec, RowsOut):
+        return "a growing list"
+    if isinstance(spec, TextOut | OneOf) or is_made_text(spec):
+        return "a text"
+    return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"

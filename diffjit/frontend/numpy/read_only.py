@@ -68,11 +68,6 @@ class ReadOnly(Mixin):
             raise self.unsupported("DJ118", "steps in memory of an array that may not be in C's order", None, cure)
         return a
 
-    @core(windows.in_rows)
-    def is_in_rows(self, a: Any) -> Any:
-        """Whether the array stands in memory row by row, as far as is known."""
-        return Static(a.type.layout == "C")
-
     @core(windows.layout_of)
     def layout(self, a: Any) -> Any:
         """How it stands in memory, as far as is known."""

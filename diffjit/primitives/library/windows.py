@@ -23,7 +23,7 @@ def row_by_row(a):
 
 def in_rows(a):
     """Whether the array is known to stand in memory row by row: its reshapes are views."""
-    return a.flags.c_contiguous
+    return layout_of(a) == "C"
 
 
 def layout_of(a):

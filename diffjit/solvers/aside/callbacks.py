@@ -18,43 +18,44 @@ from diffjit.errors import UsageError
 from diffjit.frontend.numpy.reshapes import changed
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
-from diffjit.ir.nodes import Function, Value, const_of
+from diffjit.ir.nodes import Block, Function, Value, const_of
 from diffjit.ir.roots import Roots
 from diffjit.ir.types import is_ref
 from diffjit.ir.walk import walk
+from diffjit.solvers.aside.remarks import LEFT, POINTS
 from diffjit.solvers.scipy.closed import Closed, named_parameters
+from diffjit.solvers.scipy.results import Named
 
 _ENDED = "a callback that ends a search: end it by its tolerances, or by the number of its steps"
 
 
 @dataclass
-class Passed:
+class Passed(Named):
     """A point that a search has passed, as callbacks take it that name it `intermediate_result`."""
 
     x: Any
     fun: Any
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
 
+def followed(callback, trail, x, more, height, functions):
+    """Call a callback with all points of a trail to x, and with the numbers behind each, of the types `more`.
 
-def followed(callback, points, more, height, functions):
-    """Call a callback with all points, and with the numbers behind each, which are of the types `more`.
-
-    `height` is what the points have a value by, `functions` are those that SciPy's code has called.
+    `trail` is what `remarks.where` says of it, `height` what the points have a value by; `functions` are those that
+    SciPy's code has called.
     """
-    before = read_by(functions)
+    before, n = read_by(functions), x.size
+    points = LEFT(POINTS(trail[0], trail[1], n + len(more)), x)
     for k in range(points.shape[0]):
-        n = points.shape[1] - len(more)
-        x = points[k, :n].copy()
+        point = points[k, :n].copy()
         behind = [kind(points[k, n + j]) for j, kind in enumerate(more)]
-        passed(callback, x, (x, *behind), height, ends=len(more) > 0)
+        passed(callback, point, (point, *behind), height, ends=len(more) > 0)
     unchanged(before)
 
 
-def heard(callback, numbers, functions):
-    """Call a callback with numbers alone."""
+def heard(callback, trail, x, functions):
+    """Call a callback with all numbers of a trail to x."""
     before = read_by(functions)
+    numbers = LEFT(POINTS(trail[0], trail[1], 1), x)
     for k in range(numbers.shape[0]):
         passed(callback, None, (float(numbers[k, 0]),), None, ends=False)
     unchanged(before)
@@ -141,8 +142,9 @@ def _same(before: list[Value], now: list[Value]) -> bool:
 def _written(before: _Reading, read: list[Value], paths: dict[Value, Any]) -> bool:
     """Whether what stands in the block since may write to memory that was read; `paths` tell arguments apart."""
     roots = Roots(Function("", [], before.block))
-    since = (op for top in before.block.ops[before.first :] for op in (top, *_inner(top)))
-    written = {roots.root(v) for op in since for v in changed(op) if is_ref(v.type)}
+    since = Block()
+    since.ops = before.block.ops[before.first :]
+    written = {roots.root(v) for op in walk(since) for v in changed(op) if is_ref(v.type)}
 
     def may_alias(a: Value, b: Value) -> bool:
         if a in paths and b in paths:
@@ -150,11 +152,6 @@ def _written(before: _Reading, read: list[Value], paths: dict[Value, Any]) -> bo
         return type(a.type) is type(b.type) and roots.roots_may_alias(a, b)
 
     return any(may_alias(w, roots.root(v)) for v in read for w in written)
-
-
-def _inner(op: Any) -> Any:
-    for region in op.regions:
-        yield from walk(region)
 
 
 read_by.__diffjit_inline__ = _read_by_inside  # type: ignore[attr-defined]

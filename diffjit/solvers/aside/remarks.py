@@ -73,6 +73,14 @@ def passed_points(place, count, width):
 POINTS = foreign(passed_points, result=lambda place, count, width: np.zeros((count, width)))
 
 
+def leave_trail(options, follows):
+    """The trail that SciPy's code leaves by a callback among its options, which change; None where nobody follows."""
+    if not follows:
+        return None
+    options["callback"] = Trail()
+    return options["callback"]
+
+
 def where(trail):
     """Where the points are among the objects of the run, and how many."""
     return (-1, 0) if trail is None else (trail.place, len(trail.points))
@@ -96,9 +104,7 @@ def like_remarks(x, way):
 def minimised(height, x0, given, options):
     """What `scipy.optimize.minimize` finds, its counts, and what it says."""
     way, follow = options["remarks"]
-    trail = Trail() if follow else None
-    if trail is not None:
-        given["callback"] = trail
+    trail = leave_trail(given, follow)
     found = scipy.optimize.minimize(height, x0, **given)
     counts = int(found.status), int(found.get("nit", 0)), int(found.nfev)
     return found, (*counts, *remarks(found, way, trail, x0.size))

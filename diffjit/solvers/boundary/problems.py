@@ -22,10 +22,11 @@ from diffjit.primitives.library.interpolate.pieces import PPoly
 from diffjit.primitives.registry import implements
 from diffjit.solvers.boundary.collocation import SETTLED, slopes
 from diffjit.solvers.scipy.closed import closed
+from diffjit.solvers.scipy.results import Named
 
 
 @dataclass
-class Boundary:
+class Boundary(Named):
     """What `scipy.integrate.solve_bvp` gives."""
 
     sol: Any
@@ -52,9 +53,6 @@ class Boundary:
     def rms_residuals(self) -> Any:
         """Not given."""
         raise NotImplementedError("`rms_residuals` of a solution: they say how SciPy chose its mesh; ask for `success`")
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
 
 
 def found_boundary(fields, x, y, p, most, kit, given):

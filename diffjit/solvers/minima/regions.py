@@ -16,7 +16,7 @@ from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
 from diffjit.solvers.aside.callbacks import followed
-from diffjit.solvers.aside.remarks import LEFT, POINTS, Trail, number_of, where
+from diffjit.solvers.aside.remarks import leave_trail, number_of, where
 from diffjit.solvers.minima.named import given
 from diffjit.solvers.scipy.closed import closed, number
 from diffjit.solvers.scipy.handed import SOLUTION, vector
@@ -33,9 +33,7 @@ def searched(fields, x0, kit, p):
     def height(x):
         return float(np.ravel(fields[0]((np.array(x, float),), floats, others))[0])
 
-    trail = None
-    if follows:
-        trail = options["callback"] = Trail()
+    trail = leave_trail(options, follows)
     if name in ("basinhopping", "brute"):
         place = x0 if name == "basinhopping" else tuple(zip(low, high, strict=True))
         found = getattr(scipy.optimize, name)(height, place, **options)
@@ -62,8 +60,7 @@ def lowest(name, func, start, args, low, high, options, callback=None):
     kit = others, name, options, callback is not None
     x, _, good, told = SOLUTION((level, "auto", True), SEARCHED, (field,), kit, start, p)
     if callback is not None:
-        points = LEFT(POINTS(told[3], told[4], start.size + len(BEHIND[name])), x)
-        followed(callback, points, BEHIND[name], lambda x: field((x,), floats, others), (field,))
+        followed(callback, told[3:], x, BEHIND[name], lambda x: field((x,), floats, others), (field,))
     text = [told[2]] if name in ("basinhopping", "dual_annealing") else told[2]
     return ScalarMinimum(x, field((x,), floats, others), good, told[0], told[1], text)
 

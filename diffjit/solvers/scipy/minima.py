@@ -18,7 +18,7 @@ from diffjit.api.functions import stop_gradient
 from diffjit.api.grad import grad
 from diffjit.primitives.registry import implements
 from diffjit.solvers.aside.callbacks import followed
-from diffjit.solvers.aside.remarks import LEFT, POINTS, like_told, minimised, number_of
+from diffjit.solvers.aside.remarks import like_told, minimised, number_of
 from diffjit.solvers.constrained.forms import listed
 from diffjit.solvers.constrained.minimum import constrained
 from diffjit.solvers.scipy.closed import closed, number
@@ -94,6 +94,8 @@ def minimize(
     held = len(listed(constraints)) > 0
     way = method.lower() if isinstance(method, str) else "slsqp" if held else "bfgs" if bounds is None else "l-bfgs-b"
     given = {"method": method, "tol": tol, "options": options, "remarks": (way, callback is not None)}
+    if callback is not None and way == "trust-constr":
+        raise NotImplementedError("scipy.optimize.minimize(callback=...) by trust-constr: leave it out")
     if callable(jac):
         slope, more, rest = closed(jac, (start,), args, ("reverse", "forward"))
         first = (more, rest)
@@ -116,13 +118,10 @@ def minimize(
         kit, p = (others, more, given), (floats, low, high)
         x, _, good, told = SOLUTION((level, "auto", True), MINIMUM, functions, kit, start, p)
     if callback is not None:
-        if way == "trust-constr":
-            raise NotImplementedError("scipy.optimize.minimize(callback=...) by trust-constr: leave it out")
-        points = LEFT(POINTS(told[7], told[8], start.size), x)
-        followed(callback, points, (), lambda x: field((x,), floats, others), (functions, rules))
+        followed(callback, told[7:], x, (), lambda x: field((x,), floats, others), (functions, rules))
     value = field((x,), floats, others)
     uncounted = way == "cobyla"  # SciPy does not count its steps
-    return Minimum(x, value, good, told[0], None if uncounted else told[1], told[2], way, told[3:])
+    return Minimum(x, value, good, told[0], None if uncounted else told[1], told[2], told[3], way, told[4:])
 
 
 # One number -----------------------------------------------------------------------------------------------------------

@@ -21,12 +21,13 @@ from diffjit.api.custom import custom_jvp
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.registry import implements
-from diffjit.solvers.aside.remarks import number_of, said
+from diffjit.solvers.aside.remarks import number_of
 from diffjit.solvers.scipy.handed import vector
+from diffjit.solvers.scipy.results import Told
 
 
 @dataclass
-class Program:
+class Program(Told):
     """What `scipy.optimize.linprog` gives."""
 
     x: Any
@@ -36,16 +37,7 @@ class Program:
     success: Any
     status: Any
     nit: Any
-
     text: Any
-
-    @property
-    def message(self) -> Any:
-        """Why it ended."""
-        return said(self.text)
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
 
 
 def found_program(c, upper, upper_b, equal, equal_b, low, high, method, options):

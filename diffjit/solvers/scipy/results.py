@@ -12,8 +12,26 @@ from diffjit.solvers.ode_steps import state_at
 from diffjit.solvers.vectors import rows
 
 
+class Named:
+    """What a function of SciPy's gives: its parts are attributes, and items by their names."""
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+class Told(Named):
+    """The same with a text of SciPy's, by its number."""
+
+    text: Any
+
+    @property
+    def message(self) -> Any:
+        """Why it ended; searches that end in parts say so in a list."""
+        return [said(text) for text in self.text] if isinstance(self.text, list) else said(self.text)
+
+
 @dataclass
-class RootResults:
+class RootResults(Named):
     """A root, as `scipy.optimize.root_scalar` gives it: where none is found, an error is raised."""
 
     root: Any
@@ -29,9 +47,6 @@ class RootResults:
     def function_calls(self) -> int:
         """Not counted."""
         raise NotImplementedError("`function_calls` of a root: the steps are not those of SciPy's code")
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
 
 
 class Untold:
@@ -73,7 +88,7 @@ class Trajectory:
 
 
 @dataclass
-class OdeResult:
+class OdeResult(Named):
     """What `scipy.integrate.solve_ivp` gives; where SciPy would give up, an error is raised."""
 
     t: Any
@@ -106,12 +121,9 @@ class OdeResult:
         """Not counted."""
         raise NotImplementedError("`nlu` of a solution: the steps are not those of SciPy's code")
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
 
 @dataclass
-class RootResult:
+class RootResult(Told):
     """What `scipy.optimize.root` gives."""
 
     x: Any
@@ -123,23 +135,15 @@ class RootResult:
     method: Any
 
     @property
-    def message(self) -> Any:
-        """Why it ended."""
-        return said(self.text)
-
-    @property
     def nfev(self) -> Any:
         """How often the function was called; not all methods say so."""
         if self.method not in ("hybr", "lm", "df-sane"):
             raise AttributeError("nfev")
         return self.count
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
 
 @dataclass
-class Minimum:
+class Minimum(Told):
     """What `scipy.optimize.minimize` gives; `way`: by which method, `remarks`: what that says of its own steps."""
 
     x: Any
@@ -148,20 +152,16 @@ class Minimum:
     status: Any
     nit: Any
     nfev: Any
+    text: Any
     way: Any
     remarks: Any
-
-    @property
-    def message(self) -> Any:
-        """Why it ended."""
-        return said(self.remarks[0])
 
     @property
     def njev(self) -> Any:
         """How often the slope was asked for."""
         if self.way not in SLOPED or self.way == "tnc":
             raise AttributeError("njev")
-        return self.remarks[1]
+        return self.remarks[0]
 
     @property
     def jac(self) -> Any:
@@ -170,7 +170,7 @@ class Minimum:
             raise NotImplementedError("`jac` by trust-constr: differentiate the constraints")
         if self.way not in SLOPED:
             raise AttributeError("jac")
-        return LEFT(self.remarks[2], self.x)
+        return LEFT(self.remarks[1], self.x)
 
     @property
     def hess_inv(self) -> Any:
@@ -179,14 +179,11 @@ class Minimum:
             raise NotImplementedError("`hess_inv` by L-BFGS-B: ask for it by BFGS")
         if self.way != "bfgs":
             raise AttributeError("hess_inv")
-        return LEFT(self.remarks[3], self.x)
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+        return LEFT(self.remarks[2], self.x)
 
 
 @dataclass
-class ScalarMinimum:
+class ScalarMinimum(Told):
     """What `scipy.optimize.minimize_scalar` gives."""
 
     x: Any
@@ -196,17 +193,9 @@ class ScalarMinimum:
     nfev: Any
     text: Any
 
-    @property
-    def message(self) -> Any:
-        """Why it ended; searches that end in parts say so in a list."""
-        return [said(text) for text in self.text] if isinstance(self.text, list) else said(self.text)
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
 
 @dataclass
-class Fit:
+class Fit(Told):
     """What `scipy.optimize.least_squares` and `lsq_linear` give."""
 
     x: Any
@@ -221,14 +210,6 @@ class Fit:
     text: Any
 
     @property
-    def message(self) -> Any:
-        """Why it ended."""
-        return said(self.text)
-
-    @property
     def optimality(self) -> Any:
         """The greatest slope of a number that is free to move."""
         return np.max(np.abs(np.where(self.active_mask == 0, self.grad, 0.0)))
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)

@@ -122,28 +122,17 @@ def by_name(name, F, xin, options):
     return np.reshape(x, shape)
 
 
-@implements(scipy.optimize.broyden1)
-def broyden1(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
-    """Broyden's first method."""
-    return by_name("broyden1", F, xin, {"iter": iter, **options})
+def iterated(name):
+    """One of these iterations as a function."""
+
+    def solver(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
+        return by_name(name, F, xin, {"iter": iter, **options})
+
+    return solver
 
 
-@implements(scipy.optimize.broyden2)
-def broyden2(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
-    """Broyden's second method."""
-    return by_name("broyden2", F, xin, {"iter": iter, **options})
-
-
-@implements(scipy.optimize.anderson)
-def anderson(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
-    """Anderson's mixing."""
-    return by_name("anderson", F, xin, {"iter": iter, **options})
-
-
-@implements(scipy.optimize.newton_krylov)
-def newton_krylov(F, xin, iter=None, **options):  # noqa: A002 - SciPy's name
-    """Newton's method with iterations for its linear systems."""
-    return by_name("newton_krylov", F, xin, {"iter": iter, **options})
+for iteration in ("broyden1", "broyden2", "anderson", "newton_krylov"):
+    implements(getattr(scipy.optimize, iteration))(iterated(iteration))
 
 
 def still(fields, kit, x, p):

@@ -23,7 +23,7 @@ from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.sparse.matrices import is_sparse, times
 from diffjit.primitives.registry import implements
-from diffjit.solvers.aside.remarks import Trail, where
+from diffjit.solvers.aside.remarks import leave_trail, where
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.sparse.operators import Operator, heard, map_of, with_operator
 
@@ -56,9 +56,8 @@ def found(how: Any, kit: Any, data: Any, row: Any, col: Any, b: Any) -> Any:
     name, dense, field, follows = how
     options, guess, before = kit
     n = b.shape[0]
-    trail = Trail() if follows else None
-    if follows:
-        options = {**options, "callback": trail}
+    options = dict(options)
+    trail = leave_trail(options, follows)
     x, told = getattr(scipy.sparse.linalg, name)(
         matrix(dense, data, row, col, n), np.array(b), guess if guess is None else np.array(guess),
         **conditioned(name, preconditioner(field, before, False, n)), **options,
@@ -194,7 +193,7 @@ def system(
     how = name, dense, field, callback is not None
     x, told = ITERATED(how, stop_gradient((options, x0, given)), data, row, col, b)
     if callback is not None:
-        heard(callback, told, n, x, norms, field)
+        heard(callback, told[1:], x, norms, field)
     return x, told[0]
 
 

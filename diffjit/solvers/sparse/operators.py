@@ -19,7 +19,7 @@ from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.sparse.matrices import is_sparse
 from diffjit.primitives.registry import implements
 from diffjit.solvers.aside import callbacks
-from diffjit.solvers.aside.remarks import LEFT, POINTS, Trail, where
+from diffjit.solvers.aside.remarks import leave_trail, where
 from diffjit.solvers.scipy.closed import closed
 from diffjit.solvers.scipy.handed import SOLUTION, vector
 
@@ -158,9 +158,7 @@ def found(fields, x0, kit, p):
     others, before, name, options, follows, guess = kit
     n = p[1].shape[0]
     given = dict(options)
-    trail = Trail() if follows else None
-    if follows:
-        given["callback"] = trail
+    trail = leave_trail(given, follows)
     if fields[1] is not None:
         given["M"] = map_of(fields[1], *before, n)
     elif before is not None:
@@ -174,13 +172,12 @@ def found(fields, x0, kit, p):
 FOUND = foreign(found, result=lambda fields, x0, kit, p: (x0, x0, True, (0, 0, 0)))
 
 
-def heard(callback, told, n, x, norms, functions):
+def heard(callback, trail, x, norms, functions):
     """Call a callback with what a method has handed it: points, or norms of what is left."""
-    points = LEFT(POINTS(told[1], told[2], 1 if norms else n), x)
     if norms:
-        callbacks.heard(callback, points, (functions,))
+        callbacks.heard(callback, trail, x, (functions,))
     else:
-        callbacks.followed(callback, points, (), lambda x: x, (functions,))
+        callbacks.followed(callback, trail, x, (), lambda x: x, (functions,))
 
 
 def with_operator(name, A, b, x0, before, options, callback=None, norms=False):
@@ -202,5 +199,5 @@ def with_operator(name, A, b, x0, before, options, callback=None, norms=False):
     kit = others, given, name, options, callback is not None, x0 if x0 is None else stop_gradient(x0)
     x, _, _, told = SOLUTION((left, "auto", False), FOUND, (field, ready), kit, start, (floats, b))
     if callback is not None:
-        heard(callback, told, n, x, norms, (field, ready))
+        heard(callback, told[1:], x, norms, (field, ready))
     return x, told[0]

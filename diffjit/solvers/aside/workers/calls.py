@@ -37,7 +37,7 @@ def _elsewhere_inside(interpreter: Any, args: list[Any], kwargs: dict[str, Any],
 elsewhere.__diffjit_inline__ = _elsewhere_inside  # type: ignore[attr-defined]
 
 
-def called(threads, function, args, kwargs):  # type: ignore[no-untyped-def]
+def called(threads, function, args, kwargs):
     """A call in a thread, or in another process."""
     return function(*args, **kwargs) if threads else elsewhere(function, args, kwargs)
 
@@ -45,28 +45,28 @@ def called(threads, function, args, kwargs):  # type: ignore[no-untyped-def]
 class Future:
     """What a call gives that was handed to workers."""
 
-    def __init__(self, value):  # type: ignore[no-untyped-def]
+    def __init__(self, value):
         """It has been made."""
         self.value = value
 
-    def result(self, timeout=None):  # type: ignore[no-untyped-def]
+    def result(self, timeout=None):
         """What the call has returned."""
         return self.value
 
-    def get(self, timeout=None):  # type: ignore[no-untyped-def]
+    def get(self, timeout=None):
         """The same, as `multiprocessing` calls it."""
         return self.value
 
-    def wait(self, timeout=None):  # type: ignore[no-untyped-def]
+    def wait(self, timeout=None):
         """It is done."""
 
-    def done(self):  # type: ignore[no-untyped-def]
+    def done(self):
         """Whether it has been made."""
         return True
 
-    def ready(self):  # type: ignore[no-untyped-def]
+    def ready(self):
         """The same."""
         return True
 
-    def exception(self, timeout=None):  # type: ignore[no-untyped-def]
+    def exception(self, timeout=None):
         """What it raises leaves the program at once."""
