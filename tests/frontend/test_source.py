@@ -4,6 +4,7 @@ import doctest
 import importlib
 import importlib.abc
 import importlib.util
+import itertools
 import linecache
 import os
 import subprocess
@@ -169,14 +170,17 @@ def test_exec_by_the_name_of_a_file_that_says_something_else():
     refused(scope["f"])
 
 
+COUNT = itertools.count()
+
+
 @pytest.fixture
 def module(tmp_path, monkeypatch):
     """Imports a module of a text or bytes."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    count = iter(range(1000))
 
     def make(text):
-        name = f"written_{os.getpid()}_{next(count)}"
+        name = f"written_{os.getpid()}_{next(COUNT)}"  # never one that an earlier test has imported
+        assert name not in sys.modules
         content = text if isinstance(text, bytes) else textwrap.dedent(text).encode()
         (tmp_path / f"{name}.py").write_bytes(content)
         importlib.invalidate_caches()
@@ -198,7 +202,7 @@ TEXTS = {
     "a condition": b"if True:\n    def f(x): return x * x\nelse:\n    def f(x): return x\n",
     "a try": b"try:\n    pass\nfinally:\n    f = lambda x: x * x\n",
     "continued lines": b"f = lambda x: (x *\n   x)\n",
-    "a warning": b"def f(x):\n    if x is 1.0: return x\n    return x * x\n",
+    "a warning": b"def f(x):\n    if x is 'a': return x\n    return x * x\n",
     "an f-string": b"def f(x):\n    s = f'{x!r:>{10}} {(lambda: 1)()}'\n    return x * x\n",
 }
 
