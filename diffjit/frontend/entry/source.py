@@ -155,7 +155,8 @@ def line_text(file: str, line: int) -> str:
 
 def _as_compiled(proven: Proven, code: types.CodeType) -> ast.AST:
     """A function's tree with what the compiler does to names and assertions."""
-    if proven.asserts and proven.debug and not any("__" in name for name in names_in(code)):
+    untouched = proven.asserts and proven.debug and not sys.flags.optimize  # else `__debug__` here says something else
+    if untouched and not any("__" in name for name in names_in(code)):
         return proven.definition.node
     node = copy.deepcopy(proven.definition.node)
     _Compiling(proven).visit(node)
