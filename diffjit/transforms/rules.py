@@ -13,9 +13,9 @@ import numpy as np
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import NoRule, real_only
-from diffjit.frontend.numpy.formulas import choice, formula, is_name, number, quotient
 from diffjit.frontend.syntax.interpret import Frame, Interpreter
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.formulas import choice, formula, is_name, number, quotient
 from diffjit.frontend.values.values import Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import OVERFLOWS, TRIED, Block, Op, Value, const_of, is_const, is_weak

@@ -559,6 +559,8 @@ case(np.argwhere, M > 0)
 case(np.lexsort, (V, [1, 0, 1, 0, 1]))
 case(np.lexsort, ([1, 0, 1, 0, 1], [1, 1, 0, 0, 0], V > 0))
 case(np.partition, np.sort(V), 2)
+case(np.sort_complex, V)
+case(np.sort_complex, V * (1 - 2j))
 for f in (np.argpartition, np.ndarray.argpartition):
     case(f, np.sort(M, axis=1), 1)
 case(np.piecewise, V, [V < 0, V > 0.5], [lambda x: -x, lambda x: x * x, 7.0])

@@ -64,6 +64,9 @@ class Introspection(Mixin):
             if type(None) in flat:
                 return Static(True) if inner.obj else value.is_none
             return self.logical_not(value.is_none) if inner.obj else Static(False)
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        if isinstance(held, av.ObjC) and issubclass(held.cls, tuple(flat)):
+            return Static(True)  # also of the library's own class, whatever it stands for
         return Static(self.ask(value, lambda cls: issubclass(cls, tuple(flat))))
 
     def class_of(self, value: Any) -> type:

@@ -178,11 +178,10 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
                     cure=cure,
                 )
             return RecordOut(held.cls.stands_for, {n: output(interpreter, v, outs) for n, v in fields.items()})
-        cure = (
-            "return what it computes"
-            if held.cls.stands_for not in (dict, set)
-            else "return sorted(...) of it, or a dict"
+        usual = (
+            "return sorted(...) of it, or a dict" if held.cls.stands_for in (dict, set) else "return what it computes"
         )
+        cure = getattr(held.cls, "returned_as", usual)
         raise TypeProblem("DJ319", f"the function returns {describe(held)} made at run time", cure=cure)
     if isinstance(held, av.ObjC):
         if held.cls.__module__ == LOCAL:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from diffjit import tree
 from diffjit.errors import TypeProblem
+from diffjit.frontend.numpy.of_objects import is_object
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
@@ -320,6 +319,8 @@ class NumpyCore(Mixin):
     def np_empty(self, kind: str, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Any:
         if (fields := self.fields_of(dtype)) is not None:
             return self.call(Static(records.filled), [Static(getattr(np, kind)), shape, *fields], {})
+        if is_object(dtype):
+            return self.filled_with_objects(shape, Static(0 if kind == "zeros" else None))
         return self.empty(self.lengths_of(shape), self.dtype_of(dtype), kind=kind, order=order.obj or "C")
 
     @core(np.ndarray)
@@ -342,10 +343,14 @@ class NumpyCore(Mixin):
     def np_ones(self, shape: Any, dtype: Any = Static(float), order: Any = Static("C"), **_: Any) -> Value:
         if (fields := self.fields_of(dtype)) is not None:
             return self.call(Static(records.filled), [Static(np.ones), shape, *fields], {})
+        if is_object(dtype):
+            return self.filled_with_objects(shape, Static(1))
         return self.np_full(shape, Static(1), dtype if not is_none(dtype) else Static(float), order)
 
     @core(np.full)
     def np_full(self, shape: Any, fill_value: Any, dtype: Any = NONE, order: Any = Static("C"), **_: Any) -> Value:
+        if is_object(dtype):
+            return self.filled_with_objects(shape, fill_value)
         value = self.array(fill_value)
         ty = value.type.dtype if is_none(dtype) else self.dtype_of(dtype)
         lengths = self.lengths_of(shape)
@@ -363,7 +368,10 @@ class NumpyCore(Mixin):
         )
 
     def _like(self, kind: str, a: Any, dtype: Any, order: Any, shape: Any = NONE) -> Any:
-        if not is_none(dtype) and is_none(shape) and (count := self._count_of_objects(a)) is not None:
+        if is_object(dtype):
+            lengths = self.np_shape(a) if is_none(shape) else shape
+            return self.filled_with_objects(lengths, Static(0 if kind == "zeros" else None))
+        if not is_none(dtype) and is_none(shape) and (count := self.count_of_objects(a)) is not None:
             return self.empty((Static(count),), self.dtype_of(dtype), kind=kind)
         a = self.array(a)
         ty = a.type.dtype if is_none(dtype) else self.dtype_of(dtype)
@@ -375,22 +383,6 @@ class NumpyCore(Mixin):
         if fixed not in (None, a.type.layout):
             return self.empty(self.np_shape(a).items, ty, kind=kind, order=fixed)
         return self.build.value(kind + "_like", [a], Array(ty, a.type.dims, a.type.layout))
-
-    def _count_of_objects(self, value: Any) -> int | None:
-        """How many objects a list holds that NumPy takes for no sequences: it only counts them, whatever they hold."""
-        if not isinstance(value, av.Tup) and not (isinstance(value, av.Ref) and self.is_sequence(value)):
-            return None
-        try:
-            items = self.sequence_items(value, None)
-        except UnknownLength:
-            return None
-        plain = bool(items) and all(self._counts_as_one(i) for i in items)
-        return len(items) if plain else None
-
-    def _counts_as_one(self, item: Any) -> bool:
-        cls = self.object_class(item)
-        asked = ("__len__", "__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
-        return cls is not None and not self.is_opaque(item) and not any(self.class_has(cls, name) for name in asked)
 
     @core(np.zeros_like)
     def np_zeros_like(
@@ -422,6 +414,8 @@ class NumpyCore(Mixin):
         **_: Any,
     ) -> Any:
         del subok
+        if is_object(dtype):
+            return self.np_full(self.np_shape(a) if is_none(shape) else shape, fill_value, dtype)
         out = self._like("empty", a, dtype, order, shape)
         self.assign_array(out, self.array(fill_value))
         return out
@@ -448,12 +442,16 @@ class NumpyCore(Mixin):
     ) -> Any:
         if (fields := self.fields_of(dtype)) is not None:
             return self.call(Static(records.listed), [object, *fields], {})
+        if is_object(dtype):
+            return self.array_of_objects(object)
         if isinstance(copy, Static) and copy.obj and self.copies_itself(object):
             return self.np_array(self.as_array(object, dtype, copy=copy), dtype, Static(False), order, ndmin)
         object = self.as_array(object, dtype)  # noqa: A001 - NumPy's name
         others = self.array_of_others(object, dtype)
         if others is not None:
             return others
+        if is_none(dtype) and self.count_of_objects(object) is not None:
+            return self.array_of_objects(object)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             out = self.np_asarray(object, dtype, order)
@@ -467,27 +465,6 @@ class NumpyCore(Mixin):
         while out.type.ndim < least:
             out = self.basic_get(out, [None, *[av.Slice(NONE, NONE, NONE)] * out.type.ndim], scalar_ok=False)
         return out
-
-    def array_of_others(self, value: Any, dtype: Any) -> Any:
-        """An array of None, of texts and the like, of which all is known; None where there is a number in it."""
-        known = None if isinstance(value, Static) else self.all_known(value)
-        if known is None or not (is_none(dtype) or isinstance(dtype, Static)):
-            return None
-        found = list(_flat(known))
-        if not found or all(av.is_number(x) or isinstance(x, np.ndarray) for x in found):
-            return None
-        made = self.evaluated(np.array, known, None if is_none(dtype) else dtype.obj)
-        return Static(made) if tree.is_of_others(made) else None
-
-    def all_known(self, value: Any) -> Any:
-        """Lists and tuples of what is known, as Python has them; None of others."""
-        if isinstance(value, Static):
-            return value
-        held = self.contents(value) if isinstance(value, av.Ref) else value
-        if not isinstance(held, (av.Tup, av.ListC)) or getattr(held, "cls", None) is not None:
-            return None
-        items = [self.all_known(i) for i in held.items]
-        return None if any(i is None for i in items) else [i.obj if isinstance(i, Static) else i for i in items]
 
     @kinds(C=np.ascontiguousarray, F=np.asfortranarray)
     def np_ordered(self, kind: str, a: Any, dtype: Any = NONE, **_: Any) -> Any:
@@ -525,6 +502,8 @@ class NumpyCore(Mixin):
 
     @core(np.asarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, *, copy: Any = NONE, **_: Any) -> Any:
+        if is_object(dtype):
+            return self.array_of_objects(a)
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
@@ -588,12 +567,3 @@ def _is_row(elem: Any) -> bool:
     parts = elem.children if isinstance(elem, Node) and elem.kind[0] == "tuple" else (elem,)
     flat = all(isinstance(p, Leaf) and isinstance(p.type, Scalar) for p in parts)
     return flat or isinstance(elem, Leaf)
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    """What is in a list of lists."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from diffjit.frontend.kernels.words import BETWEEN_SIDES
+from diffjit.frontend.numpy.of_objects import is_object
 from diffjit.frontend.syntax.handlers import CORE, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -98,9 +99,10 @@ class NumpyMethods(Mixin):
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""
         if name == "astype":
-            value = self.array(a)
-            dtype = self.dtype_of(args[0] if args else kwargs["dtype"])
-            out = self.cast(value, dtype)
+            value, wanted = self.array(a), args[0] if args else kwargs["dtype"]
+            if is_object(wanted):
+                return self.np_array(value, wanted)
+            out = self.cast(value, self.dtype_of(wanted))
             no_copy = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].obj
             return self.fresh(out) if out is value and not no_copy else out
         if name == "copy":

@@ -555,9 +555,13 @@ class Iterators(Mixin):
 
     @core(np.ndenumerate)
     def np_ndenumerate(self, arr: Any) -> Any:
-        array = self.array_from(self.array(arr))
-        places = self.np_ndindex(self.np_shape(array))
-        pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
+        if self.has_method(arr, "__array_function__"):
+            places = self.np_ndindex(self.get_attribute(arr, "shape"))
+            pair = lambda place: av.Tup((place, self.call_method(arr, "__getitem__", [place])))  # noqa: E731
+        else:
+            array = self.array_from(self.array(arr))
+            places = self.np_ndindex(self.np_shape(array))
+            pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
         return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))
 
     def next_item(self, iterator: Any, default: Any) -> Any:

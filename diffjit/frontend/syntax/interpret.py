@@ -49,6 +49,7 @@ from diffjit.frontend.numpy.npcore import NumpyCore
 from diffjit.frontend.numpy.npmethods import NumpyMethods
 from diffjit.frontend.numpy.npreduce import NumpyReductions
 from diffjit.frontend.numpy.npshapes import NumpyShapes
+from diffjit.frontend.numpy.of_objects import ObjectArrays
 from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned
 from diffjit.frontend.objects.arenas import Arenas
@@ -108,7 +109,7 @@ class Interpreter(
     RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
     SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
     ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, RareParts,
+    OperatorFunctions, ObjectArrays, RareParts,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -590,8 +590,11 @@ class Vectorize:
         arrays = np.broadcast_arrays(*[args[k] for k in places], *[kwargs[name] for name in names])
         columns = [np.ravel(a) for a in arrays]
         count, more = columns[0].size, self.once_more
-        if count == 0 and more:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        if count == 0:
+            if more:
+                raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+            none = tuple(np.empty(arrays[0].shape, np.dtype(kind)) for kind in self.otypes)
+            return none if len(none) > 1 else none[0]
 
         def at(k):
             numbers = [c[k] for c in columns]

@@ -211,6 +211,13 @@ def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
     a[...] = np.sort(a, axis=axis)
 
 
+@implements(np.sort_complex)
+def sort_complex(a):
+    """Complex numbers in order of their real parts, and of their imaginary parts where these are equal."""
+    ordered = np.sort(np.array(a))
+    return ordered if np.iscomplexobj(ordered) else ordered.astype(complex)
+
+
 @implements(np.lexsort)
 def lexsort(keys, axis=-1):
     """Positions of elements along an axis in order of the last key, of the one before where it ties, ..."""

@@ -205,6 +205,21 @@ def test_the_first_number_decides():
         dj.jit(first_is_an_int, backend="python")(0.3)
 
 
+def test_vectorize_of_what_may_be_nothing():
+    """Where the types are told, no element gives an empty array."""
+    plus = np.vectorize(lambda a, b: a * b + 1.0, otypes=[float])
+    both = np.vectorize(lambda a, b: (a * b, a - b), otypes=[float, float])
+
+    def f(x, least):
+        large = x[x > least]
+        return np.sum(plus(large, large)) + np.sum(both(large, 2.0)[0]) + plus(x[:0], 1.0).size
+
+    x = np.array([1.0, 2.0, 3.0])
+    for least in (1.5, 5.0):
+        assert dj.jit(f)(x, least) == pytest.approx(f(x, least))
+        np.testing.assert_allclose(dj.grad(f)(x, least), np.where(x > least, 2 * x + 2, 0.0))
+
+
 def test_vectorize_of_nothing():
     with pytest.raises(ValueError, match="size 0"):
         dj.jit(lambda x: np.sum(np.vectorize(lambda v: v)(x)), backend="python")(np.ones(0))

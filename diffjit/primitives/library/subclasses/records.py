@@ -25,6 +25,7 @@ class Records:
     """The array: `held_columns` are its fields by name, `held_axes` how many dimensions it has without theirs."""
 
     stands_for = np.ndarray
+    returned_as = "return its fields"
 
     def __init__(self, dtype, columns, axes):
         self.dtype, self.held_columns, self.held_axes = dtype, columns, axes

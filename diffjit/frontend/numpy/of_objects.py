@@ -1,0 +1,104 @@
+"""Arrays of objects, texts and the like: those of which all is known, and those that a program makes and fills.
+
+The latter are `primitives.library.subclasses.of_objects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from diffjit import tree
+from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.syntax.mixin import Mixin
+from diffjit.frontend.values import values as av
+from diffjit.frontend.values.values import Static, is_none
+from diffjit.ir.nodes import Value
+from diffjit.ir.types import Array
+from diffjit.primitives.library.subclasses import of_objects
+
+
+def is_object(dtype: Any) -> bool:
+    """Whether an array of objects is asked for."""
+    return isinstance(dtype, Static) and dtype.obj is not None and np.dtype(dtype.obj) == np.dtype(object)
+
+
+class ObjectArrays(Mixin):
+    """Mixin of the interpreter."""
+
+    def filled_with_objects(self, shape: Any, item: Any) -> Any:
+        """An array of objects with one item everywhere."""
+        return self.call(Static(of_objects.filled), [shape, item], {})
+
+    def array_of_objects(self, value: Any) -> Any:
+        """An array of objects of what lists hold.
+
+        NumPy goes into arrays of equal lengths. Where only the run knows them they are taken for items, and refused
+        where they turn out equal.
+        """
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        items = held.items if isinstance(held, av.Tup | av.ListC) and getattr(held, "cls", None) is None else ()
+        arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array) and i.type.ndim > 0]
+        options: dict[str, Any] = {}
+        if arrays and len(arrays) == len(items):
+            same = [self.same(self.dim(arrays[0], 0), self.dim(a, 0)) for a in arrays[1:]]
+            if not all(isinstance(s, Static) for s in same):
+                options = {"most": Static(1)}
+            if options and not any(isinstance(s, Static) and not s.obj for s in same):
+                message = "an array of objects whose items are arrays of one length: fill np.empty(n, dtype=object)"
+                for other in same[1:]:
+                    same[0] = self.ew("logical_and", same[0], other)
+                self.refuse_if(same[0], NotImplementedError, message)
+        return self.call(Static(of_objects.listed), [value], options)
+
+    def count_of_objects(self, value: Any) -> int | None:
+        """How many objects a list holds that NumPy takes for no sequences: it only counts them, whatever they hold."""
+        if not isinstance(value, av.Tup) and not (isinstance(value, av.Ref) and self.is_sequence(value)):
+            return None
+        try:
+            items = self.sequence_items(value, None)
+        except UnknownLength:
+            return None
+        plain = bool(items) and all(self._counts_as_one(i) for i in items)
+        return len(items) if plain else None
+
+    def _counts_as_one(self, item: Any) -> bool:
+        if isinstance(item, (av.Fn, av.Bound, av.Partial)) or (isinstance(item, Static) and callable(item.obj)):
+            return True
+        cls = self.object_class(item)
+        asked = ("__len__", "__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+        return cls is not None and not self.is_opaque(item) and not any(self.class_has(cls, name) for name in asked)
+
+    def array_of_others(self, value: Any, dtype: Any) -> Any:
+        """An array of None, of texts and the like, of which all is known; None where there is a number in it."""
+        known = None if isinstance(value, Static) else self.all_known(value)
+        if known is None or not (is_none(dtype) or isinstance(dtype, Static)):
+            return None
+        found = list(_flat(known))
+        if not found or all(av.is_number(x) or isinstance(x, np.ndarray) for x in found):
+            return None
+        made = self.evaluated(np.array, known, None if is_none(dtype) else dtype.obj)
+        if made.dtype == object:
+            return self.array_of_objects(value)
+        return Static(made) if tree.is_of_others(made) else None
+
+    def all_known(self, value: Any) -> Any:
+        """Lists and tuples of what is known, as Python has them; None of others."""
+        if isinstance(value, Static):
+            return value
+        held = self.contents(value) if isinstance(value, av.Ref) else value
+        if not isinstance(held, (av.Tup, av.ListC)) or getattr(held, "cls", None) is not None:
+            return None
+        items = [self.all_known(i) for i in held.items]
+        return None if any(i is None for i in items) else [i.obj if isinstance(i, Static) else i for i in items]
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """What is in a list of lists."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
