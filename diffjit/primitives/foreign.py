@@ -48,6 +48,7 @@ _LATE = {
     np.roots: "diffjit.solvers.algebra.spectra",
     np.polynomial.polynomial.polyroots: "diffjit.solvers.algebra.spectra",
     np.nditer: "diffjit.primitives.library.resumed.elements",
+    np.frompyfunc: "diffjit.primitives.library.subclasses.of_objects",
     np.matrix: "diffjit.primitives.library.subclasses.matrices",
     np.asmatrix: "diffjit.primitives.library.subclasses.matrices",
     np.bmat: "diffjit.primitives.library.subclasses.matrices",
@@ -69,11 +70,18 @@ def learn(called: Any = None) -> None:
     """Fill the tables of the registry for libraries that have been imported since, and for a function of NumPy's."""
     home = getattr(called, "__module__", None)
     late = _LATE.get(called) or (_CALLED.get(home) if isinstance(home, str) else None)
-    if late is not None and late not in _known:
-        read(late, late)
+    if late is not None:
+        room(late)
     for name, own in _LIBRARY.items():
         if name not in _known and name in sys.modules:
             read(name, own)
+
+
+def room(own: str) -> Any:
+    """One of diffjit's modules that few programs need, read with the first one."""
+    if own not in _known:
+        read(own, own)
+    return sys.modules[own]
 
 
 def read(name: str, own: str) -> None:

@@ -17,7 +17,9 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
-from diffjit.primitives.library.subclasses import of_objects
+from diffjit.primitives.foreign import room
+
+_ROOM = "diffjit.primitives.library.subclasses.of_objects"
 
 
 def is_object(dtype: Any) -> bool:
@@ -30,7 +32,7 @@ class ObjectArrays(Mixin):
 
     def filled_with_objects(self, shape: Any, item: Any) -> Any:
         """An array of objects with one item everywhere."""
-        return self.call(Static(of_objects.filled), [shape, item], {})
+        return self.call(Static(room(_ROOM).filled), [shape, item], {})
 
     def array_of_objects(self, value: Any) -> Any:
         """An array of objects of what lists hold.
@@ -51,7 +53,7 @@ class ObjectArrays(Mixin):
                 for other in same[1:]:
                     same[0] = self.ew("logical_and", same[0], other)
                 self.refuse_if(same[0], NotImplementedError, message)
-        return self.call(Static(of_objects.listed), [value], options)
+        return self.call(Static(room(_ROOM).listed), [value], options)
 
     def count_of_objects(self, value: Any) -> int | None:
         """How many objects a list holds that NumPy takes for no sequences: it only counts them, whatever they hold."""
