@@ -319,22 +319,29 @@ def written(seed):
     """A program of helpers that call each other with small arrays, in many places."""
     rng = random.Random(seed)
     n = rng.choice((2, 3))
-    lines, kinds = ["import numpy as np", "TABLE = np.array([0.5, 1.5, 0.7])"], []
+    late = seed >= 200  # only the run knows the lengths; functions and NumPy's numbers among the arguments
+    until = "m" if late else n
+    numbers = ("", ", k", ", 1.5", ", c=r * 0.01") + late * (", np.float64(1.5)", ", 1.5, half", ", g=half")
+    lines, kinds = ["import numpy as np", "TABLE = np.array([0.5, 1.5, 0.7])", "def half(t):", "    return 0.5 * t"], []
     for h in range(rng.randint(2, 3)):
         kind = rng.randrange(3)
         p = rng.choice((0.3, 1.1, 2.0))
-        lines += [f"def h{h}(v, c=0.7):", "    " + rng.choice(STEPS).format(n=n, p=p)]
+        taken = ", g=np.tanh" if late else ""
+        lines += [f"def h{h}(v, c=0.7{taken}):", "    " + rng.choice(STEPS).format(n=n, p=p)]
+        if late and rng.random() < 0.5:
+            lines += ["    s = g(s)"]
         if h and rng.random() < 0.6:
             inner = rng.randrange(h)
             pick = "" if kinds[inner] == 0 else "[0]"
             lines += [f"    s = s * (1.0 + 0.1 * h{inner}(v){pick} * h{inner}(v * 0.5, c){pick})"]
         lines += ["    return " + RETURNS[kind].format(n=n)]
         kinds.append(kind)
-    lines += ["def f(x, k):", f"    u = np.array([x[0], k, x[1]])[:{n}]", "    r = 0.1 * k"]
+    lines += ["def f(x, k):", f"    m = {n} if k > -5.0 else 1"] if late else ["def f(x, k):"]
+    lines += [f"    u = np.array([x[0], k, x[1]])[:{until}]", "    r = 0.1 * k"]
     for _ in range(rng.randint(4, 6)):
         h = rng.randrange(len(kinds))
-        vector = rng.choice(("u", "u * 0.5", "u[::-1]", f"np.array([r, k, x[2]])[:{n}]"))
-        call = f"h{h}({vector}{rng.choice(('', ', k', ', 1.5', ', c=r * 0.01'))})"
+        vector = rng.choice(("u", "u * 0.5", "u[::-1]", f"np.array([r, k, x[2]])[:{until}]"))
+        call = f"h{h}({vector}{rng.choice(numbers)})"
         part = ("{0}", "np.sum({0})", "{0}[0] + np.sum({0}[1])")[kinds[h]].format(call)
         if rng.random() < 0.3:
             lines += [f"    for i in range({rng.choice(('2', 'x.size'))}):", f"        r = r * 0.3 + 0.1 * ({part})"]
@@ -368,8 +375,13 @@ def test_random_programs_as_python(seed, tmp_path):
     random_check(seed, tmp_path, "python")
 
 
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_random_programs_of_run_time_lengths(seed, tmp_path):
+    random_check(seed, tmp_path, "python")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 180))
+@pytest.mark.parametrize("seed", [*range(100, 180), *range(206, 300)])
 def test_more_random_programs(seed, tmp_path):
     for backend in ("numba", "python"):
         random_check(seed, tmp_path, backend)

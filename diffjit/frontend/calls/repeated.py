@@ -12,6 +12,7 @@ the same, in every mode.
 
 from __future__ import annotations
 
+import types
 from collections import Counter
 from typing import Any
 
@@ -34,6 +35,7 @@ _CALLS = 4  # of one form, from which on a function may be worth it
 _SHARE = 20  # and it is more than one in so many operations of the program,
 _SMALLEST = 30  # and of more than so many operations: a call takes as long as some
 _GAIN = 0.75  # what is left of a program that was worth it
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 
@@ -122,12 +124,16 @@ def _form(bound: dict[str, Any]) -> Any:
 
 
 def _form_of(value: Any) -> Any:
+    if isinstance(value, Value) and isinstance(value.type, Array):
+        dims = tuple(d if isinstance(d, int) else None for d in value.type.dims)
+        return value.type.dtype, value.type.layout, dims
     if isinstance(value, Value):
-        if isinstance(value.type, Array) and not all(isinstance(d, int) for d in value.type.dims):
-            return None
-        return value.type if isinstance(value.type, (Array, Scalar)) else None
+        return value.type if isinstance(value.type, Scalar) else None
     if isinstance(value, Static):
-        return (type(value.obj), repr(value.obj)) if type(value.obj) in _PLAIN else None
+        if isinstance(value.obj, _NAMED):
+            return value.obj
+        plain = type(value.obj) in _PLAIN or isinstance(value.obj, np.generic)
+        return (type(value.obj), repr(value.obj)) if plain else None
     if isinstance(value, av.Tup):
         forms = tuple(map(_form_of, value.items))
         return None if None in forms else (type(value), str(value.cls), forms)
