@@ -106,11 +106,15 @@ def counted(seed):
 def related(seed, more):
     """The same where `y` has some elements more than `x`; and how many symbols hang on how many more."""
     f, text = drawn(seed)
-    program = specialise(f, (np.zeros(30), np.zeros(30 + more), 17), {})
+    long = np.zeros(30), np.zeros(30 + more)
+    program = specialise(f, (*long, 17), {})
     dims = [program.function.results[out.index].type.dims[0] for out in program.result]
     fixed = tree.RELATED in program.fixed
     for n in range(8, 20):
         for other in (more,) if fixed else (more, 0, -1, 3):
+            arrays = np.zeros(n), np.zeros(n + other)
+            if any(fixed_key(long, k) != fixed_key(arrays, k) for k in program.fixed if reached(k)):
+                continue  # they are shorter than what is taken of them: that is another program
             for m in range(-4, 20, 3):
                 found = lengths_of(f, n, m, other)
                 for k, d in enumerate(dims if found else ()):

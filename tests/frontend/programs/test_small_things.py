@@ -151,9 +151,8 @@ class Hamiltonian(scipy.sparse.linalg.LinearOperator):
     """As simulations of quantum systems have it: a map that is never written out."""
 
     def __init__(self, m):
+        super().__init__(m.dtype, m.shape)
         self.m = m
-        self.shape = m.shape
-        self.dtype = m.dtype
 
     def _matvec(self, v):
         return self.m @ v
