@@ -7,6 +7,8 @@ import linecache
 import re
 import sys
 import types
+import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -78,16 +80,17 @@ def compile_function(
     key = int(cache.digest(module.text)[:15], 16)
     dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
     words = {n: _words(op) for n, op in module.ops.items()}
+    first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
+    _stays_for(first, dispatcher.py_func.__module__)
     entry = Entry(
         function.name,
         len(function.results),
-        _conversions(function, residual_outs, dispatcher),
+        _conversions(function, residual_outs, first),
         key,
         failures.Sites(module.places, words, module.promises),
     )
-    first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
     tapes = any(isinstance(function.results[k].type, (List, Stack)) for k in residual_outs)
-    first.tiers = not tapes and leaves_no_traces(function)  # a tape holds on to the dispatcher whose code it is of
+    first.tiers = not tapes and leaves_no_traces(function)  # a tape holds on to the program whose code frees it
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -149,8 +152,31 @@ def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     return loaded
 
 
+_users: Counter[str] = Counter()  # how many programs run what each generated module holds
+
+
+def _stays_for(program: FirstCall, name: str) -> None:
+    """A generated module is among those of Python, where Numba looks for it, as long as there is a program of it.
+
+    Machine code ends with the dispatchers, and these with their module.
+    """
+    _users[name] += 1
+    weakref.finalize(program, _leave, name).atexit = False
+
+
+def _leave(name: str) -> None:
+    _users[name] -= 1
+    if not _users[name]:
+        del _users[name]
+        module = sys.modules.pop(name)
+        linecache.cache.pop(str(module.__file__), None)
+        for held in vars(module).values():
+            if isinstance(held, numba_internals.Dispatcher):
+                numba_internals.forget(held)
+
+
 def _conversions(
-    function: Function, residual_outs: frozenset[int], entry: Any
+    function: Function, residual_outs: frozenset[int], program: FirstCall
 ) -> list[tuple[int, Callable[[Any], Any]]]:
     """What Python has to do to results: make NumPy scalars, wrap tapes, mark broadcast views read-only."""
     found: list[tuple[int, Callable[[Any], Any]]] = []
@@ -159,7 +185,7 @@ def _conversions(
         if isinstance(ty, Scalar) and not ty.weak:
             found.append((k, ty.dtype.type))
         elif isinstance(ty, (List, Stack)) and k in residual_outs:
-            found.append((k, partial(_tape, spec_of(ty), entry)))
+            found.append((k, partial(_tape, spec_of(ty), program)))
         elif isinstance(ty, List) and isinstance(ty.elem, Scalar) and not ty.elem.weak:
             found.append((k, partial(_strong_items, ty.elem.dtype.type)))
         elif isinstance(ty, Array) and ty.ndim == 0:

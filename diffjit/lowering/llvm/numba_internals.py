@@ -559,6 +559,18 @@ type_of_dtype: Any = from_dtype
 dumped: Any = serialize.dumps
 
 
+def forget(dispatcher: Any) -> None:
+    """Let go of the code of a function that nobody calls any more.
+
+    Numba's table of what compiled code may call holds it, and so does what cleans up behind the function; it holds its
+    module, which holds the function.
+    """
+    for made in dispatcher.overloads.values():
+        if made.entry_point in dispatcher.targetctx._defns:
+            dispatcher.targetctx.remove_user_function(made.entry_point)
+    dispatcher.overloads.clear()
+
+
 def set_cache(dispatcher: Any, cache: Any) -> None:
     """Give a function another cache than Numba's."""
     dispatcher._cache = cache

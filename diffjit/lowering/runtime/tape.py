@@ -19,7 +19,7 @@ class Tape:
     def __init__(self, meminfo: Any, spec: str, owner: Any) -> None:
         self.meminfo = meminfo
         self.spec = spec
-        self.owner = owner  # the function whose machine code frees the list
+        self.owner = owner  # the program whose machine code frees the list
 
 
 class TapeType(types.Type):
