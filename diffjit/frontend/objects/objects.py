@@ -324,7 +324,9 @@ class Objects(Mixin):
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
-        if isinstance(obj, types.ModuleType) and not is_library(obj):
+        if isinstance(obj, types.ModuleType) and is_library(obj):
+            self.watch_library(obj, name, value)
+        elif isinstance(obj, types.ModuleType):
             if name in vars(obj):
                 return self.lift_name_in(vars(obj), name)
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
