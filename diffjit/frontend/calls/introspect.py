@@ -243,6 +243,8 @@ class Introspection(Mixin):
                     "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
                 )
             return Static(there)
+        if not isinstance(value, Static):
+            self.mind_own_attribute(value, name.obj)
         return Static(
             self.static_has(value.obj, name.obj)
             if isinstance(value, Static)

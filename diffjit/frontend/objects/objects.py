@@ -208,6 +208,7 @@ class Objects(Mixin):
         """`owner.name`."""
         if isinstance(owner, av.Opt):
             return self.get_attribute(self.not_none(owner), name, node)
+        self.mind_own_attribute(owner, name)
         if name == "__get__" and self.is_function(owner):
             return av.Bound(owner, Static(types.FunctionType.__get__))
         if name == "__class__" and self.is_builtin(owner):

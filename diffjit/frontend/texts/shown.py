@@ -46,6 +46,7 @@ class Shown(Mixin):
         if (own := self._own_text(value, "__str__")) is not None:
             return self.text_parts(own)
         if isinstance(value, Value) and value not in self.long_lists:
+            self._mind_own(value, "__str__")
             return ((self._as_it_is(value), ""),)
         if self.is_opaque(value):
             return ((value, ""),)
@@ -60,6 +61,7 @@ class Shown(Mixin):
             return _quoted(value.parts)
         if isinstance(value, av.Opt | av.Sum):
             return self._by_path(value, self.repr_parts)
+        self._mind_own(value, "__repr__")
         if isinstance(value, Value):
             return self._number(value)
         if self.is_opaque(value):
@@ -113,6 +115,14 @@ class Shown(Mixin):
                 before, after = parts[:k], parts[k + 1 :]
                 return self.each(part, lambda t: self.over_parts([*before, *self.text_parts(t), *after], use))  # noqa: B023
         return use(parts)
+
+    def _mind_own(self, value: Any, name: str) -> None:
+        """Classes of the user's whose objects are taken for plain ones may say themselves what their text is."""
+        if self.own_classes and isinstance(value, Value | av.Tup | av.Ref) and not self.is_opaque(value):
+            plain = self.class_of(value)
+            self.refuse_own(plain, lambda cls: issubclass(cls, set | frozenset) or any(
+                getattr(cls, n) is not getattr(plain, n) for n in {name, "__repr__"}
+            ))  # fmt: skip
 
     # Of each kind
 
