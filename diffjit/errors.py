@@ -228,7 +228,12 @@ def filled(form: tuple[Any, ...], values: Iterator[Any], text: Callable[[tuple[A
 
 def field(spec: str) -> str:
     """The place of a value in a template of `str.format`."""
-    return "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+    return "{" + (spec if spec.startswith(("!", ":")) or not spec else ":" + spec) + "}"
+
+
+def plainly(spec: str) -> str:
+    """A specification of `format` that might be taken for another one: `*^10` fills with asterisks."""
+    return f":{spec}" if spec.startswith(("%", "*", "&", "!", ":")) else spec
 
 
 def each_written(between: str, parts: tuple[Any, ...]) -> str:

@@ -105,7 +105,7 @@ def test_what_is_printed_and_raised(backend, capsys):
             history.append(k * x)
             if history[-1] > 2.0:
                 best = history[-1]
-        print(history, best, [a], Point(x), f"{f'{x:.1f}':>8}|{best!s:<6}|")  # noqa: T201
+        print(history, best, [a], Point(x), f"{f'{x:.1f}':>8}|{x:%}|{x:*>6}|{best!s:<6}|")  # noqa: T201
         raise ValueError(f"{Point(x)} after {history}")
 
     for x in (1.5, 0.5):
@@ -139,7 +139,8 @@ def test_a_long_list_outside_is_written_as_a_list(capsys):
 
 def test_texts_in_another_format():
     def program(x):
-        return f"{[x]!s:>9}|{Named(x)!r:^12}|{f'{x:.1f}':>8}", "%9s|%-8r|%.2s" % ([x], Named(x), f"{x}")  # noqa: UP031
+        text = f"{x:%}|{x:*^9.2f}|{x:!>8}|{x:%>8}|{f'{x}':*>6}|{'a':*>3}|{x!s:%>5}"
+        return text, f"{[x]!s:>9}|{Named(x)!r:^12}|{f'{x:.1f}':>8}", "%9s|%-8r|%.2s" % ([x], Named(x), f"{x}")  # noqa: UP031
 
     assert dj.jit(program, backend="python")(1.5) == program(1.5)
 

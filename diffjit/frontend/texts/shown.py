@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from diffjit.errors import each_written, in_another
+from diffjit.errors import each_written, in_another, plainly, written
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import ONLY_READ
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -90,9 +90,9 @@ class Shown(Mixin):
         if isinstance(value, av.Opt):
             return self.format_parts(self.not_none(value), spec)
         if isinstance(value, av.Format):
-            return self.parts_within(value.parts, spec)
+            return self.parts_within(value.parts, plainly(spec))
         if isinstance(value, Value) or self.is_opaque(value):
-            return ((value, spec),)
+            return ((value, plainly(spec)),)
         message = f"unsupported format string passed to {self.class_of(value).__name__}.__format__"
         raise self.type_problem("DJ309", message, python=TypeError)
 
@@ -102,7 +102,7 @@ class Shown(Mixin):
         if isinstance(made, av.Sum):
             return self._by_path(made, lambda t: self.parts_within(self.text_parts(t), spec))
         if isinstance(made, Static):
-            return (spec % (made.obj,) if spec.startswith("%") else self.evaluated(format, made.obj, spec),)
+            return (written(made.obj, spec),)
         values, formats = self.print_parts(made.parts) if isinstance(made, av.Format) else ([], ())
         if len(values) != 1:
             raise self.letters([made], f"the format {spec!r} of a text", None)

@@ -14,7 +14,7 @@ from typing import Any
 import gast
 
 from diffjit import tree
-from diffjit.errors import DiffjitError, each_written
+from diffjit.errors import DiffjitError, each_written, plainly
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
@@ -59,7 +59,7 @@ class Text(Mixin):
             parts = (ascii(value.obj),)
         else:
             parts = self.text_parts(value) if conversion == "s" else self.repr_parts(value)
-        return self.parts_within(parts, spec) if spec else parts
+        return self.parts_within(parts, plainly(spec)) if spec else parts
 
     def over_texts(self, values: list[Any], use: Callable[[list[Any]], Any]) -> Any:
         """Use values in a text: each variant of what is one of several."""
