@@ -13,7 +13,7 @@ def test_equality(n):
     def program(x, n):
         return (
             range(n) == range(n), range(n) != THREE, range(n) == THREE, range(0, n, 2) == range(0, n + 1, 2),
-            range(n) == [0, 1, 2], range(n) == n, range(n) == None, [range(n)] == [THREE], range(n) in [THREE],  # noqa: E711
+            range(n) == [0, 1, 2], range(n) == n, range(n) == None, [range(n)] == [THREE], range(n) in [THREE],  # noqa: E711, FURB171
             slice(1, n) == slice(1, 3), slice(n) != slice(None), range(n) == slice(n),
             x if range(n) == range(3) else -x,
         )  # fmt: skip
