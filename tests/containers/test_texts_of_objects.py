@@ -163,6 +163,25 @@ def test_formats_that_objects_lack():
     assert dj.jit(program, backend="python")(1.5) == program(1.5)
 
 
+def test_what_only_the_run_knows_is_printed(capsys):
+    def program(x):
+        pairs, words, arrays, table = [], [], [], {}
+        for k in range(int(x)):
+            pairs.append((k, x))
+            words.append(f"step {k}")
+            arrays.append(np.array([x, k]))
+            table[2 * k] = (x, None)
+        print("all:", pairs, words, arrays, tuple(v * x for v in range(int(x))), table, sep=" | ")  # noqa: T201
+        return x
+
+    for x in (0.5, 1.5, 3.5):
+        program(x)
+        wanted = capsys.readouterr().out
+        for f in (dj.jit(program, backend="python"), dj.grad(program, backend="python")):
+            f(x)
+            assert capsys.readouterr().out == wanted
+
+
 @pytest.mark.parametrize("kind", ["pairs", "keys", "items"])
 def test_what_only_the_run_knows_is_refused(kind):
     def program(x):

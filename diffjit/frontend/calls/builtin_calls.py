@@ -454,15 +454,7 @@ class BuiltinCalls(Mixin):
             return self.act(
                 builtins.print, list(args), {"sep": sep, "end": end, "file": file}, self.here, gives="nothing"
             )
-
-        def put(given: list[Any]) -> None:
-            parts: list[Any] = []
-            for k, arg in enumerate(given):
-                parts += [sep.obj] if k else []
-                parts += self.text_parts(arg)
-            self.over_parts([*parts, end.obj], self.print_now)
-
-        self.over_texts(list(args), put)
+        self.over_texts(list(args), lambda given: self.print_values(given, sep.obj, end.obj))
         return NONE
 
     @core(builtins.id)

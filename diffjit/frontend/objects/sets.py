@@ -29,7 +29,6 @@ _OPERATORS = {
     "bitwise_xor": "symmetric_difference", "equal": "__eq__", "less": "__lt__", "less_equal": "__le__",
     "greater": "__gt__", "greater_equal": "__ge__",
 }  # fmt: skip
-_WRITTEN = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _OF_NUMPY = np.generic | np.ndarray
 _MAKING = frozenset(list(_OPERATORS)[:4])
 SET_METHODS = frozenset({*list(_OPERATORS.values())[:4], "issubset", "issuperset", "isdisjoint"})
@@ -182,8 +181,7 @@ class SetOperators(Mixin):
             return self.compare_kind(kind, *(av.Tup((v.start, v.stop, v.step)) for v in (left, right)), node)
         if kind != "equal":
             names = " and ".join(f"'{self.class_of(v).__name__}'" for v in (left, right))
-            message = f"'{_WRITTEN[kind]}' not supported between instances of {names}"
-            raise self.type_problem("DJ309", message, node, python=TypeError)
+            self.raise_if(Static(True), TypeError, av.inexact(f"an order of instances of {names}"))
         return self.truth(self.call_plain(tables.same_range, left, right, node=node))
 
     def compare_keyed(self, kind: str, left: Any, right: Any, node: Any) -> Any:

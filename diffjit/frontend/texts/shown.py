@@ -25,6 +25,8 @@ from diffjit.frontend.values.templates import DynList, describe, of_numbers
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
+from diffjit.primitives.library import tables
+from diffjit.primitives.library.derived import shown
 
 Parts = tuple[Any, ...]
 _OLD_ORDERED = sys.version_info < (3, 12)  # OrderedDict([('a', 1)])
@@ -199,11 +201,22 @@ class Shown(Mixin):
         finally:
             self.shown.discard(ref.uid)
 
+    def printed_in_turn(self, value: Any) -> tuple[Any, ...] | None:
+        """What prints the items one by one, and its arguments, where only the run knows how many; None of others."""
+        held = self.contents(value) if isinstance(value, av.Ref) else None
+        if isinstance(held, DynList) and held.elem is not None:
+            if self.is_part_of_tuple(value):
+                return shown.print_items, value, Static("("), Static(",)"), Static(")")
+            return None if self._has_numbers(held) else (shown.print_items, value, *map(Static, "[]]"))
+        return (shown.print_table, value) if isinstance(held, av.ObjC) and held.cls is tables.Table else None
+
+    def _has_numbers(self, held: DynList) -> bool:
+        return of_numbers(held.elem) and isinstance(held.lists[0].type.elem, Scalar)
+
     def _of_growing_list(self, ref: av.Ref, held: DynList) -> Parts:
         if held.elem is None and not self.is_part_of_tuple(ref):
             return ("[]",)
-        numbers = held.elem is not None and of_numbers(held.elem) and isinstance(held.lists[0].type.elem, Scalar)
-        if not numbers or self.is_part_of_tuple(ref):
+        if held.elem is None or not self._has_numbers(held) or self.is_part_of_tuple(ref):
             raise self._not_written(ref)
         spec = "" if held.lists[0].type.elem.weak else "!r"
         return ("[", (self.array_from(ref), each_written(", ", (("value", spec),))), "]")
@@ -289,7 +302,7 @@ class Shown(Mixin):
         known = "a set" if self.is_run_time_set(value) else "a dict" if self.is_table(value) else describe(value)
         what = f"a {self.class_of(value).__name__}" if isinstance(held, DynList) else known
         problem = f"the text of {what} whose items are only known at run time"
-        return self.unsupported("DJ118", problem, None, "make a text of each item, or of np.array(...) of them")
+        return self.unsupported("DJ118", problem, None, "print it by itself, or make a text of each item")
 
 
 def _quoted(parts: Parts) -> Parts:

@@ -176,6 +176,19 @@ class Text(Mixin):
             return parts if len(spec) == 2 else self.parts_within(parts, f"{spec[:-1]}s")
         return ((self.not_none(item) if isinstance(item, av.Opt) else item, spec),)
 
+    def print_values(self, given: list[Any], between: str, end: str) -> None:
+        """Print values, with a text between them and one behind."""
+        parts: list[Any] = []
+        for k, value in enumerate(given):
+            parts += [between] if k else []
+            if (way := self.printed_in_turn(value)) is not None:
+                self.over_parts(parts, self.print_now)
+                self.call_plain(*way, node=None)
+                parts = []
+            else:
+                parts += self.text_parts(value)
+        self.over_parts([*parts, end], self.print_now)
+
     def print_now(self, parts: list[Any]) -> None:
         """Print the pieces of a text."""
         values, formats = self.print_parts(tuple(parts))
