@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import logging
+import sys
 import types
 from typing import NamedTuple
 
@@ -143,6 +145,21 @@ def test_texts_in_another_format():
         return text, f"{[x]!s:>9}|{Named(x)!r:^12}|{f'{x:.1f}':>8}", "%9s|%-8r|%.2s" % ([x], Named(x), f"{x}")  # noqa: UP031
 
     assert dj.jit(program, backend="python")(1.5) == program(1.5)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_logs_and_other_streams(backend, caplog, capsys):
+    def program(x):
+        logging.getLogger("texts").warning("%s %r %s", Point(x), Named(x), {1, 2})
+        print(Both(x), [Named(x)], SET, file=sys.stderr)  # noqa: T201
+        return x
+
+    program(1.5)
+    dj.jit(program, backend=backend)(1.5)
+    assert len(caplog.messages) == 2
+    assert caplog.messages[0] == caplog.messages[1]
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == second
 
 
 def test_places_in_templates():
