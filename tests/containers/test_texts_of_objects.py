@@ -119,6 +119,22 @@ def test_what_is_printed_and_raised(backend, capsys):
         assert said[0] == said[1] == said[2]
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_exceptions_hold_what_may_be_none(backend):
+    def program(x):
+        best = x if x > 2.0 else None
+        if x > 3.0:
+            return f"{best:.2f}"
+        raise ValueError("best", best)
+
+    f = dj.jit(program, backend=backend)
+    for x in (1.5, 2.5):
+        with pytest.raises(ValueError, match="best") as error:
+            f(x)
+        assert error.value.args == ("best", x if x > 2.0 else None)
+    assert f(4.0) == program(4.0)
+
+
 def test_a_text_is_of_what_was_there(capsys):
     def program(x):
         a, items, table = np.array([x, 2.0]), [x], {"a": [x]}

@@ -20,7 +20,7 @@ from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
@@ -62,10 +62,13 @@ class Text(Mixin):
         return self.parts_within(parts, plainly(spec)) if spec else parts
 
     def over_texts(self, values: list[Any], use: Callable[[list[Any]], Any]) -> Any:
-        """Use values in a text: each variant of what is one of several."""
-        for k, text in enumerate(values):
-            if isinstance(text, av.Sum):
-                return self.each(text, lambda t, k=k: self.over_texts([*values[:k], t, *values[k + 1 :]], use))
+        """Use values in a text, or in what is raised: each variant of what is one of several, or may be None."""
+        for k, value in enumerate(values):
+            one = lambda v, k=k: self.over_texts([*values[:k], v, *values[k + 1 :]], use)  # noqa: E731
+            if isinstance(value, av.Sum):
+                return self.each(value, one)
+            if isinstance(value, av.Opt):
+                return self.choose(value.is_none, lambda: one(NONE), lambda: one(value.value))  # noqa: B023
         return use(values)
 
     def is_exception(self, value: Any) -> bool:
