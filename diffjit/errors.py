@@ -228,7 +228,12 @@ def filled(form: tuple[Any, ...], values: Iterator[Any], text: Callable[[tuple[A
 
 def field(spec: str) -> str:
     """The place of a value in a template of `str.format`."""
-    return "{" + (spec if spec.startswith("!") or not spec else ":" + spec) + "}"
+    return "{" + (spec if spec.startswith(("!", ":")) or not spec else ":" + spec) + "}"
+
+
+def plainly(spec: str) -> str:
+    """A specification of `format` that might be taken for another one: `*^10` fills with asterisks."""
+    return f":{spec}" if spec.startswith(("%", "*", "&", "!", ":")) else spec
 
 
 def each_written(between: str, parts: tuple[Any, ...]) -> str:
@@ -236,11 +241,21 @@ def each_written(between: str, parts: tuple[Any, ...]) -> str:
     return "*" + repr((between, parts))
 
 
+def in_another(parts: tuple[Any, ...], spec: str) -> str:
+    """The specification of a value in a text, of these parts, that is written in a format of its own."""
+    return "&" + repr((parts, spec))
+
+
 def written(value: Any, spec: str) -> str:
     """A value in a text: `%5.2f` is Python's operator, `!r` its repr, and all else a specification of `format`.
 
-    `*(between, parts)` is that of an array: its items one after another, each in the text that the parts are.
+    `*(between, parts)` is that of an array: its items one after another, each in the text that the parts are. So is
+    `&(parts, spec)` that of one value, and the text is written as `spec` says.
     """
+    if spec.startswith("&"):
+        parts, around = literal_eval(spec[1:])
+        text = "".join(p if isinstance(p, str) else written(value, p[1] or "") for p in parts)
+        return written(text, around)
     if spec.startswith("*"):
         between, parts = literal_eval(spec[1:])
         return between.join("".join(p if isinstance(p, str) else written(v, p[1] or "") for p in parts) for v in value)

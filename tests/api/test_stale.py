@@ -10,6 +10,8 @@ import types
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.special
 
 import diffjit as dj
 from diffjit.errors import DiffjitError
@@ -424,6 +426,49 @@ def test_a_builtin_replaced(write, monkeypatch):
     agrees(g, module.f)
     monkeypatch.setattr("builtins.abs", lambda x: x * x * x)
     agrees(g, module.f)
+
+
+OTHERS = {
+    "numpy.sin": np.cos,
+    "numpy.mean": np.sum,
+    "numpy.linalg.norm": lambda x: x[0] * x[1],
+    "math.tan": lambda x: 3.0 * x * x,
+    "scipy.optimize.brentq": lambda f, a, b: f(a) * b,
+    "scipy.special.erf": scipy.special.erfc,
+    "functools.reduce": lambda f, items: f(items[0], items[0]),
+    "numpy.random.standard_normal": lambda: 2.0,
+    "numpy.pi": 3.0,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_functions_of_libraries_replaced(write, monkeypatch, tmp_path, name):
+    monkeypatch.setattr(dj.settings, "cache_dir", str(tmp_path / "cache"))
+    called = {"reduce": "(lambda a, b: a * b, [x, x])", "brentq": "(lambda t: t * t - x, 0.0, 2.0)"}
+    called |= {"pi": "", "standard_normal": "()", "norm": "(np.array([x, 2 * x]))", "mean": "(np.array([x, 2 * x]))"}
+    last = name.rpartition(".")[2]
+    text = f"import scipy.optimize, scipy.special, numpy\ndef f(x): return x * x * {name}{called.get(last, '(x)')}"
+    write(text)
+    module = loaded()
+    g = dj.grad(module.f)
+    if last != "standard_normal":
+        agrees(g, module.f)
+    g(1.3)
+    with monkeypatch.context() as now:
+        now.setattr(name, OTHERS[name])
+        agrees(g, module.f)
+        sys.modules.pop("edited")
+        agrees(dj.grad(loaded().f), module.f)  # another process would find what the first one has kept
+    if last != "standard_normal":
+        agrees(g, module.f)
+
+
+def test_vectorized_functions_are_given_another_one():
+    v = np.vectorize(lambda x, k: x * k)
+    g, x = dj.grad(lambda x: v(x, 3.0).sum()), np.array([0.5, 2.0])
+    np.testing.assert_allclose(g(x), [3.0, 3.0])
+    v.pyfunc = lambda x, k: x**2 * k
+    np.testing.assert_allclose(g(x), [3.0, 12.0])
 
 
 def test_a_global_that_is_gone(write):

@@ -1,6 +1,7 @@
 """Histograms of several axes, sets by their newer names, and what is asked of arrays: NumPy is the oracle."""
 
 import cmath
+import fractions
 
 import numpy as np
 import pytest
@@ -51,3 +52,10 @@ def test_as_numpy(f, backend):
 def test_refused():
     with pytest.raises(ValueError, match="dimension of bins"):
         dj.jit(lambda w: np.histogramdd(POINTS, bins=(3, 4), weights=w)[0])(WEIGHTS)
+
+
+def test_scalars():
+    def program(x):
+        return tuple(map(np.isscalar, (x, 1, 1j, "a", b"a", None, [x], np.float32(x), fractions.Fraction(1, 2), True)))
+
+    assert dj.jit(program, backend="python")(1.5) == program(1.5)

@@ -24,7 +24,7 @@ import numpy as np
 from diffjit import rare, streams, tree
 from diffjit.api.engine.programs import Arguments, Compiled, fixed_key
 from diffjit.errors import InternalError
-from diffjit.frontend.entry.places import LIBRARY, Absent, Global
+from diffjit.frontend.entry.places import LIBRARIES, LIBRARY, Absent, Global
 from diffjit.lowering.calls import cache, entry, native
 from diffjit.settings import settings
 
@@ -129,7 +129,7 @@ def remember(
             compiled.streams,
             compiled.apart,
         )
-        known = _reached(root, compiled.guards)
+        known = _reached(root, compiled.guards), _members(compiled.guards)
         try:
             content = _packed(
                 (list(program.followed), (code, compiled.run.described, parts, result)),  # type: ignore[attr-defined]
@@ -303,10 +303,34 @@ def _read(path: Path, root: types.FunctionType) -> Any:
     return _Reader(io.BytesIO(content), root).load()
 
 
-def _packed(value: Any, root: types.FunctionType, known: dict[int, Callable[[], Any]]) -> bytes:
+_Known = tuple[dict[int, "Callable[[], Any]"], dict[int, tuple[str, str, Any]]]
+
+
+def _packed(value: Any, root: types.FunctionType, known: _Known) -> bytes:
     out = io.BytesIO()
     _Writer(out, root, known).dump(value)
     return out.getvalue()
+
+
+def _members(guards: list[tuple[Callable[[], Any], Any]]) -> dict[int, tuple[str, str, Any]]:
+    """What stands in modules of libraries and is theirs, by where it stands and what it says of itself."""
+    found: dict[int, tuple[str, str, Any]] = {}
+    for getter, expected in guards:
+        if isinstance(getter, Global) and callable(expected):
+            module = str(getter.namespace.get("__name__"))
+            told = _told(expected) if module.split(".", maxsplit=1)[0] in LIBRARIES else None
+            if told is not None and vars(sys.modules.get(module, types)) is getter.namespace:
+                found.setdefault(id(expected), (module, getter.name, told))
+    return found
+
+
+def _told(obj: Any) -> Any:
+    """What a function or class of a library says of itself; None of those of users, which may be put in its place."""
+    owner = getattr(obj, "__self__", None)
+    home = getattr(obj, "__module__", None) or type(obj if owner is None else owner).__module__
+    if home.split(".")[0].lstrip("_") not in LIBRARIES:
+        return None
+    return home, type(obj).__qualname__, getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
 
 
 def _reached(root: types.FunctionType, guards: list[tuple[Callable[[], Any], Any]]) -> dict[int, Callable[[], Any]]:
@@ -321,10 +345,10 @@ def _reached(root: types.FunctionType, guards: list[tuple[Callable[[], Any], Any
 class _Writer(pickle.Pickler):
     """Writes what another process can make sense of, and nothing else."""
 
-    def __init__(self, file: Any, root: types.FunctionType, known: dict[int, Callable[[], Any]]) -> None:
+    def __init__(self, file: Any, root: types.FunctionType, known: _Known) -> None:
         super().__init__(file, protocol=5)
         self.root = root
-        self.known = known
+        self.known, self.members = known
 
     def persistent_id(self, obj: Any) -> Any:
         """Functions by where they are found, with a digest of their code; modules by name."""
@@ -332,6 +356,8 @@ class _Writer(pickle.Pickler):
             if sys.modules.get(obj.__name__) is not obj:
                 raise Unportable
             return ("module", obj.__name__)
+        if id(obj) in self.members:
+            return ("member", *self.members[id(obj)])
         if isinstance(obj, np.ufunc):  # they do not know their modules: pickle would ask every one that is imported
             for module in ("numpy", "scipy.special"):
                 if getattr(sys.modules.get(module), obj.__name__, None) is obj:
@@ -390,7 +416,8 @@ class _Reader(pickle.Unpickler):
             raise Stale from error
         home = (getattr(found, "__module__", None) or "").split(".")[0]
         own = own and home == "diffjit" and (isinstance(found, type) or module.startswith(LIBRARY))
-        library = home in _LIBRARIES and name not in _POWERFUL
+        named = getattr(found, "__qualname__", name) == name  # another one may have been put there
+        library = home in _LIBRARIES and name not in _POWERFUL and named
         if found is None or not (own or library):
             message = f"{module}.{name} is not what a manifest names"
             raise pickle.UnpicklingError(message)
@@ -409,8 +436,11 @@ class _Reader(pickle.Unpickler):
             return self.root
         if kind == "module":
             return sys.modules[rest[0]]
-        if kind == "ufunc":
-            return getattr(sys.modules[rest[0]], rest[1])
+        if kind in ("ufunc", "member"):
+            found = getattr(sys.modules[rest[0]], rest[1])
+            if (found.__name__ != rest[1]) if kind == "ufunc" else (_told(found) != rest[2]):
+                raise Stale  # another one was put there
+            return found
         found = _named(rest[0], rest[1]) if kind == "named" else rest[1]()
         if type(found) is not types.FunctionType or _digest(found) != rest[-1]:
             raise Stale

@@ -445,7 +445,7 @@ class BuiltinCalls(Mixin):
 
     @core(builtins.format)
     def py_format(self, value: Any, spec: Any = Static("")) -> Any:
-        return Static(format(value.obj, spec.obj)) if isinstance(value, Static) else self.text([(value, spec.obj)])
+        return self.text(list(self.format_parts(value, spec.obj)))
 
     @core(builtins.print)
     def py_print(self, *args: Any, sep: Any = Static(" "), end: Any = Static("\n"), file: Any = NONE, **_: Any) -> Any:
@@ -454,16 +454,7 @@ class BuiltinCalls(Mixin):
             return self.act(
                 builtins.print, list(args), {"sep": sep, "end": end, "file": file}, self.here, gives="nothing"
             )
-
-        def put(given: list[Any]) -> None:
-            parts: list[Any] = []
-            for k, arg in enumerate(given):
-                parts += [sep.obj] if k else []
-                parts += self.text_parts(arg)
-            values, formats = self.print_parts((*parts, end.obj))
-            self.build.op("print", values, parts=formats)
-
-        self.over_texts(list(args), put)
+        self.over_texts(list(args), lambda given: self.print_values(given, sep.obj, end.obj))
         return NONE
 
     @core(builtins.id)

@@ -17,7 +17,7 @@ from diffjit import tree
 from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Asked, Keys
+from diffjit.frontend.entry.places import Asked, Attribute, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
@@ -221,7 +221,8 @@ class Calls(Mixin):
         given = ("otypes", "excluded", "cache", "signature")
         options = {name: value for name in given if (value := getattr(obj, name))}
         kept = {n: av.Tup(tuple(map(Static, v))) if n == "excluded" else Static(v) for n, v in options.items()}
-        return self.call(Static(np.vectorize), [self.lift_static(obj.pyfunc)], kept, node)
+        self.guards.update({(id(obj), n): Guard(Attribute(obj, n), getattr(obj, n)) for n in given})
+        return self.call(Static(np.vectorize), [self.attribute_of(obj, "pyfunc", obj.pyfunc)], kept, node)
 
     def call_composite(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of the library, by its plain Python version."""

@@ -233,6 +233,8 @@ class Introspection(Mixin):
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if (read := self.getter(value, name)) is not None:
             return self.call(self.fn_of(_can_read), [read, value], {}, None)
+        if (more := self.may_have_more(value, name.obj)) is not None:
+            return Static(more)
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             found = held.fields.get(name.obj)
             if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
@@ -246,11 +248,28 @@ class Introspection(Mixin):
                     "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
                 )
             return Static(there)
+        if not isinstance(value, Static):
+            self.mind_own_attribute(value, name.obj)
         return Static(
             self.static_has(value.obj, name.obj)
             if isinstance(value, Static)
             else self.ask(value, lambda cls: any(name.obj in vars(base) for base in cls.__mro__))
         )
+
+    def may_have_more(self, value: Any, name: str) -> bool | None:
+        """Whether what stands for an object of a library has an attribute; refused where the library's may have it.
+
+        None of all else: `has_more` says what objects are of which not all is written that the library's have.
+        """
+        held = self.object_form(value) if isinstance(value, av.Ref) else value
+        cls = held.cls if isinstance(held, av.ObjC | av.Tup) else None
+        if not getattr(cls, "has_more", ""):
+            return None
+        if (isinstance(held, av.ObjC) and name in held.fields) or (name != "has_more" and self.class_has(cls, name)):
+            return True
+        if name.startswith("__"):
+            return hasattr(getattr(cls, "stands_for", cls), name)
+        raise self.not_all_known(cls, name, None)
 
     def getter(self, value: Any, name: Any) -> Any:
         """What reads a property of an object, which may raise an AttributeError; None of other attributes."""

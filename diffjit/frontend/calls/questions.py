@@ -127,7 +127,10 @@ class Questions(Mixin):
         if isinstance(value, Value) and isinstance(value.type, Scalar):
             self.need_array(value)  # whose class is that of arrays
             self.questions.append(Question(value, answer, self.build.loc, site))
-        return answer(self.class_of(value))
+        kind = self.class_of(value)
+        found = answer(kind)
+        self.refuse_own(kind, lambda cls: answer(cls) != found)
+        return found
 
     def lacks(self, value: Any, name: str, exception: type[Exception]) -> bool:
         """Whether the class of a number lacks an attribute, inside a `try` that catches what Python raises then.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import enum
+import inspect
 import sys
 import types
 from collections import OrderedDict, defaultdict
@@ -94,10 +95,13 @@ def refuse_unusual(array: np.ndarray) -> None:
     raise TypeProblem("DJ323", what, cure=cure)
 
 
-def plain_number(value: Any) -> None:
-    """Refuse a number whose class has operators of its own, as some classes of units have."""
-    if tree.has_own_operators(type(value)):
-        what = f"a number of class `{type(value).__name__}`, which has operators of its own"
+_TAKEN_FOR = (int, float, complex, list, tuple, set, frozenset)  # what objects of the user's classes may be as well
+
+
+def plain_number(cls: type, _base: type = float) -> None:
+    """Refuse a class of numbers that has operators of its own, as some classes of units have."""
+    if tree.has_own_operators(cls):
+        what = f"a number of class `{cls.__name__}`, which has operators of its own"
         raise UnsupportedSyntax("DJ113", what, cure="pass float(...) of it, or an object that holds the number")
 
 
@@ -108,6 +112,30 @@ _OF_TUPLES = (
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__float__", "__int__", "__abs__",
 )  # fmt: skip
 _READS_OF_DICTS = ("get", "items", "values", "keys", "__missing__")
+
+
+def _has_another(cls: type, plain: type, name: str) -> bool:
+    """Whether objects of a class may have another attribute of this name than those of a plain one."""
+    found = inspect.getattr_static(cls, name, None)
+    own = cls.__dictoffset__ != 0 or hasattr(cls, "__getattr__")
+    return found is not inspect.getattr_static(plain, name, None) or (found is None and own)
+
+
+_NO_OPERATORS = frozenset({
+    "__class_getitem__", "__copy__", "__deepcopy__", "__delattr__", "__dir__", "__format__", "__getattr__",
+    "__getattribute__", "__getnewargs__", "__getstate__", "__init__", "__init_subclass__", "__new__", "__reduce__",
+    "__reduce_ex__", "__repr__", "__setattr__", "__setstate__", "__sizeof__", "__str__",
+})  # fmt: skip
+
+
+def _plain_operators(cls: type, base: type) -> None:
+    """Refuse a class of containers that has operators of its own."""
+    for c in cls.__mro__[: cls.__mro__.index(base)]:
+        own = (n for n, v in vars(c).items() if n[:2] == "__" and n not in _NO_OPERATORS and tree.is_function(v))
+        found = next(own, None)
+        if found is not None:
+            what = f"a {base.__name__} of class `{cls.__name__}`, which has a `{found}` of its own"
+            raise UnsupportedSyntax("DJ113", what, cure="keep what it holds in an attribute of an object")
 
 
 def plain_container(cls: type, *followed: str) -> None:
@@ -159,6 +187,31 @@ class Lifting(Mixin):
         self.dictionaries: dict[type, Any] = {}
         self.init_streams()
         self.portable = True  # whether the program rests on these, guards and captures alone
+        self.own_classes: dict[type, dict[type, None]] = {}  # of users, by what their objects are taken for
+
+    def taken_plainly(self, value: Any) -> None:
+        """A number or container of a class of the user's is taken for one of Python's: questions are another matter."""
+        cls = type(value)
+        base = next((b for b in _TAKEN_FOR if cls is not b and issubclass(cls, b)), None)
+        if base is None or hasattr(cls, "_fields") or isinstance(value, (bool, np.generic)):
+            return
+        if cls.__module__.split(".")[0] not in sys.stdlib_module_names:
+            (plain_number if base in (int, float, complex) else _plain_operators)(cls, base)
+            self.own_classes.setdefault(base, {})[cls] = None
+
+    def refuse_own(self, plain: type, differs: Callable[[type], bool]) -> None:
+        """Refuse a question that an object of a class of the user's, taken for a plain one, would answer otherwise."""
+        for cls in self.own_classes.get(plain, ()):
+            if differs(cls):
+                what = f"what objects of class `{cls.__name__}` answer in another way than Python's {plain.__name__}"
+                cure = f"keep the {plain.__name__} in an attribute of an object: here it is taken for a plain one"
+                raise self.unsupported("DJ113", what, None, cure)
+
+    def mind_own_attribute(self, value: Any, name: str) -> None:
+        """Refuse an attribute that an object of such a class may have, or have another one of."""
+        if self.own_classes and isinstance(value, Value | av.Tup | av.Ref) and not self.in_library():
+            plain = self.class_of(value)
+            self.refuse_own(plain, lambda cls: _has_another(cls, plain, name))
 
     def may_fix(self, value: Value) -> bool:
         """Whether an int parameter may be made static by starting again."""
@@ -225,7 +278,7 @@ class Lifting(Mixin):
             self.guards[key] = Guard(getter, value)
             return Static(value)
         if tree.is_numeric(value) and not isinstance(value, np.ndarray):
-            plain_number(value)
+            self.taken_plainly(value)
             infinite = isinstance(value, (float, np.floating)) and np.isinf(value)  # which rules must know
             if key in self.learned.captures or infinite or tree.is_long(value):
                 self.guards[key] = Guard(getter, value)
@@ -248,6 +301,7 @@ class Lifting(Mixin):
             return of_dicts
         if isinstance(value, (tuple, list, dict)):
             plain_container(type(value))
+        self.taken_plainly(value)
         if isinstance(value, tuple):
             items = tuple(self.lift_at((key, k), x, Item(getter, k), hint=hint) for k, x in enumerate(value))
             self.guard_container(key, Length(getter), len(value), Kind(getter))

@@ -242,6 +242,11 @@ class Twin:
         return self.owner() is self.other()
 
 
+LIBRARIES = frozenset({
+    "builtins", "cmath", "collections", "dataclasses", "enum", "functools", "itertools", "math", "numba", "numpy",
+    "operator", "random", "scipy", "sys", "typing", "warnings",
+})  # fmt: skip
+"""Packages whose modules hold what is theirs, not the program's."""
 LIBRARY = ("diffjit.primitives.", "diffjit.solvers.", "diffjit.api.")  # modules of functions that programs call
 
 

@@ -17,7 +17,7 @@ import optree
 from diffjit import streams, tree
 from diffjit.errors import DiffjitError, UsageError
 from diffjit.frontend.calls.repeated import LONG, is_shorter, size
-from diffjit.frontend.entry.lift import array_type, plain_container, plain_number
+from diffjit.frontend.entry.lift import array_type, plain_container
 from diffjit.frontend.entry.outputs import Change, follow
 from diffjit.frontend.entry.places import in_library
 from diffjit.frontend.entry.results import Program, output
@@ -312,7 +312,7 @@ def _interpreted(
     def leaf(item: Any, hint: Place) -> Any:
         if tree.is_numeric(item):
             if not isinstance(item, np.ndarray):
-                plain_number(item)
+                interpreter.taken_plainly(item)
             k = next(counter)
             places.append(hint)
             if k in fixed and not isinstance(item, np.ndarray):
@@ -457,13 +457,14 @@ def _containers(interpreter: Interpreter, value: Any) -> Any:
 
 def _class_of(record: Any) -> type:
     """The class that an object has in the program."""
-    if isinstance(record, Counter):  # its counts are no attributes
+    if isinstance(record, (Counter, list, tuple, set, frozenset, str, bytes)):  # what it holds is no attribute
         raise _not_taken(record)
     return stand_in(type(record))
 
 
 def _not_taken(value: Any) -> UsageError:
-    cure = f"pass {'dict' if isinstance(value, dict) else 'list'}(...) of it"
+    plain = next((b for b in (dict, tuple, set, frozenset, str, bytes) if isinstance(value, b)), list)
+    cure = f"pass {plain.__name__}(...) of it"
     return UsageError("DJ511", f"arguments of class {type(value).__name__} are not supported", cure=cure)
 
 

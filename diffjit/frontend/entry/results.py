@@ -166,7 +166,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
     if isinstance(held, av.ObjC) and hasattr(held.cls, "told"):
         cure = "return what is drawn from it; the caller's own is left as the function leaves it"
         raise TypeProblem("DJ319", f"the function returns {describe(held)}", cure=cure)
-    if isinstance(held, av.ObjC) and hasattr(held.cls, "stands_for"):
+    if isinstance(held, av.ObjC) and hasattr(held.cls, "stands_for") and not hasattr(held.cls, "has_more"):
         known = stored(held.cls.stands_for)
         if known is not None and known.make is not None:
             fields = interpreter.all_fields(held)

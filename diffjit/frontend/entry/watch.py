@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import types
 from typing import Any
 
 from diffjit.frontend.calls.classes import LOCAL
@@ -104,6 +105,17 @@ class Watching(Mixin):
             self.guards["has", id(obj), name] = Guard(Asked(hasattr, (obj, name)), found)
             self.keep_alive.append(obj)
         return found
+
+    def watch_library(self, module: types.ModuleType, name: str, value: Any) -> None:
+        """A function or number of a library, in whose place anybody may put another one, as tests do (`np.sin = ...`).
+
+        The library's own text of diffjit reads what it means, as NumPy's functions do not call each other by name.
+        """
+        scope = self.frames[-1].fn.scope if self.frames else None
+        ours = scope is not None and str(scope.namespace.get("__name__")).startswith("diffjit.")
+        number = isinstance(value, (int, float)) and value == value  # noqa: PLR0124 - NaN is not the same as itself
+        if not ours and name in vars(module) and (callable(value) or number):
+            self.guards["library", module.__name__, name] = Guard(Global(vars(module), name), value)
 
     def lift_namespace(self, namespace: dict[str, Any]) -> Any:
         """The variables of a module, as a dict."""

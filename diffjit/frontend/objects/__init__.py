@@ -1,1 +1,1 @@
-"""Objects and containers: attributes, lists, dicts, strings, and iteration."""
+"""Objects and containers: attributes, lists, dicts, and iteration."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import NoRule, TypeProblem
+from diffjit.errors import DiffjitError
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.outside.surroundings import is_library
@@ -208,6 +208,7 @@ class Objects(Mixin):
         """`owner.name`."""
         if isinstance(owner, av.Opt):
             return self.get_attribute(self.not_none(owner), name, node)
+        self.mind_own_attribute(owner, name)
         if name == "__get__" and self.is_function(owner):
             return av.Bound(owner, Static(types.FunctionType.__get__))
         if name == "__class__" and self.is_builtin(owner):
@@ -241,6 +242,8 @@ class Objects(Mixin):
             ):
                 return self.class_attribute(owner, owner.cls, name, node)
             if not hasattr(tuple, name):
+                if owner.cls is not None and self.class_has(owner.cls, name):  # a constant of the class
+                    return self.static_attribute(owner.cls, name, node)
                 raise self.no_attribute(owner.cls or tuple, name, node, cure="")
             return av.Method(owner, name)
         if isinstance(owner, av.Handle) and isinstance(owner.kind, type) and name != "__dict__":
@@ -287,13 +290,20 @@ class Objects(Mixin):
 
     def no_attribute(
         self, cls: type, name: str, node: Any, *, cure: str = "set it on every path before it is read"
-    ) -> TypeProblem | NoRule:
+    ) -> DiffjitError:
         """The error of an object that lacks an attribute, or that stands for one of a library which has it."""
-        known = stood_for(cls)
+        known = stood_for(cls) or getattr(cls, "stands_for", None)
         if known is not None and hasattr(known, name):
             return self.no_rule(known, node, of=name)
+        if getattr(cls, "has_more", ""):
+            return self.not_all_known(cls, name, node)
         problem = f"`{(known or cls).__name__}` object has no attribute `{name}`"
         return self.type_problem("DJ317", problem, node, cure=cure, python=AttributeError)
+
+    def not_all_known(self, cls: type, name: str, node: Any) -> DiffjitError:
+        """The error of what stands for an object of a library that may have an attribute which this has not."""
+        problem = f"`{name}` of {cls.has_more}"  # pyright: ignore[reportAttributeAccessIssue]
+        return self.unsupported("DJ118", problem, node, "compute it from other parts: this one is not there")
 
     def static_attribute(self, obj: Any, name: str, node: Any) -> Any:
         if isinstance(obj, av.Traceback):
@@ -304,7 +314,7 @@ class Objects(Mixin):
             return found
         if isinstance(obj, type):
             plain = stand_in(obj)  # of SciPy's classes, what is written as a program
-            obj = plain if hasattr(plain, name) else obj
+            obj = plain if hasattr(plain, name) and not name.startswith("__") else obj
         owner = self.static_attribute_set(obj, name)
         if owner is not None:
             return self._local(owner, name, node)
@@ -324,7 +334,9 @@ class Objects(Mixin):
             return self.static_member(obj, value)
         if name == "_make" and hasattr(obj, "_fields"):
             return av.Iter("spread", (Static(obj),))
-        if isinstance(obj, types.ModuleType) and not is_library(obj):
+        if isinstance(obj, types.ModuleType) and is_library(obj):
+            self.watch_library(obj, name, value)
+        elif isinstance(obj, types.ModuleType):
             if name in vars(obj):
                 return self.lift_name_in(vars(obj), name)
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__

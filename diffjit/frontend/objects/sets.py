@@ -1,9 +1,11 @@
-"""Operators on sets and dicts, whose keys are known."""
+"""Operators on sets and dicts, whose keys are known; comparisons of ranges and slices."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from diffjit.frontend.objects.order import (
     OrderUnknown,
@@ -19,12 +21,15 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn, objects_among
 from diffjit.frontend.values.values import NONE, Static
+from diffjit.ir.nodes import Value
+from diffjit.primitives.library import tables
 
 _OPERATORS = {
     "bitwise_or": "union", "bitwise_and": "intersection", "subtract": "difference",
     "bitwise_xor": "symmetric_difference", "equal": "__eq__", "less": "__lt__", "less_equal": "__le__",
     "greater": "__gt__", "greater_equal": "__ge__",
 }  # fmt: skip
+_OF_NUMPY = np.generic | np.ndarray
 _MAKING = frozenset(list(_OPERATORS)[:4])
 SET_METHODS = frozenset({*list(_OPERATORS.values())[:4], "issubset", "issuperset", "isdisjoint"})
 CHANGING = {f"{name}_update": name for name in ("intersection", "difference", "symmetric_difference")}
@@ -158,6 +163,27 @@ class SetOperators(Mixin):
         self.write(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}, past=after(held, "pop")))
         return held.items[key]
 
+    def compare_bounds(self, kind: str, left: Any, right: Any, node: Any) -> Any:
+        """A comparison of a range or slice, but with arrays and NumPy's numbers; None for anything else."""
+        left, right = (_bounds(v) for v in (left, right))
+        classes = [self.class_of(v) if isinstance(v, av.Range | av.Slice) else None for v in (left, right)]
+        if classes == [None, None]:
+            return None
+        other = right if classes[0] else left
+        unlike = classes[0] is not classes[1]
+        if unlike and isinstance(other, Value | Static) and self.ask(other, lambda cls: issubclass(cls, _OF_NUMPY)):
+            return None
+        if kind == "not_equal":
+            return self.logical_not(self.compare_bounds("equal", left, right, node))
+        if kind == "equal" and unlike:
+            return Static(False)
+        if classes == [slice, slice]:
+            return self.compare_kind(kind, *(av.Tup((v.start, v.stop, v.step)) for v in (left, right)), node)
+        if kind != "equal":
+            names = " and ".join(f"'{self.class_of(v).__name__}'" for v in (left, right))
+            self.raise_if(Static(True), TypeError, av.inexact(f"an order of instances of {names}"))
+        return self.truth(self.call_plain(tables.same_range, left, right, node=node))
+
     def compare_keyed(self, kind: str, left: Any, right: Any, node: Any) -> Any:
         """A comparison of sets, or of dicts; None for anything else."""
         left, right = (self.py_set(v) if self.is_keys(v) else v for v in (left, right))
@@ -179,3 +205,11 @@ class SetOperators(Mixin):
             x, y = a.items[key], b.items[key]  # what is one object is equal, which an array would not say of itself
             result = result if x is y else self.both(result, self.truth(self.compare_kind("equal", x, y, node)))
         return result
+
+
+def _bounds(value: Any) -> Any:
+    """A range or slice from outside as one of the program's."""
+    known = value.obj if isinstance(value, Static) else None
+    if isinstance(known, range | slice):
+        return (av.Range if isinstance(known, range) else av.Slice)(*map(Static, (known.start, known.stop, known.step)))
+    return value

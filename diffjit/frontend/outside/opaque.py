@@ -369,7 +369,7 @@ class OpaqueCalls(Mixin):
         if self.is_exception(value):
             return acts.Thrown(self.contents(value).cls, rest(self.py_str(value)))
         if loose:
-            return Held(f"<{describe(value)}>")
+            return acts.Told(*[rest(self.text(list(parts(value)))) for parts in (self.text_parts, self.repr_parts)])
         raise self.error(
             UsageError(
                 "DJ551", f"`{told}` is given {describe(value)}",

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
+from diffjit.frontend.entry.places import LIBRARIES
 from diffjit.primitives.opaque.acts import StreamMethod
 
 _MODULES = frozenset({
@@ -138,23 +139,6 @@ def is_pure_library(obj: Any) -> bool:
 
 
 def is_library(obj: Any) -> bool:
-    """Whether an object belongs to a library, whose attributes stay what they are."""
+    """Whether an object belongs to a library, whose attributes are its own, not the program's."""
     name = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None) or ""
-    return name.split(".")[0] in (
-        "numpy",
-        "math",
-        "scipy",
-        "builtins",
-        "functools",
-        "itertools",
-        "operator",
-        "numba",
-        "dataclasses",
-        "enum",
-        "typing",
-        "collections",
-        "cmath",
-        "random",
-        "sys",
-        "warnings",
-    )
+    return name.split(".")[0] in LIBRARIES

@@ -318,9 +318,9 @@ class Exceptions(Mixin):
             parts = self.repr_parts if issubclass(held.cls, KeyError) else self.text_parts
             return self.text([p for a in args for p in parts(a)])
 
-        return self._over_args(held, lambda args: self.over_texts(args, text))
+        return self.over_args(held, lambda args: self.over_texts(args, text))
 
-    def _over_args(self, exception: av.ObjC, use: Callable[[list[Any]], Any]) -> Any:
+    def over_args(self, exception: av.ObjC, use: Callable[[list[Any]], Any]) -> Any:
         """Use what an exception holds: one of several tuples, where it was raised in several places."""
         args = exception.fields["args"]
         if isinstance(args, av.Sum):
@@ -335,7 +335,7 @@ class Exceptions(Mixin):
         if name == "with_traceback":
             return av.Bound(exception, Static(BaseException.with_traceback))
         if name == "value" and issubclass(held.cls, StopIteration):
-            return self._over_args(held, lambda args: args[0] if args else NONE)
+            return self.over_args(held, lambda args: args[0] if args else NONE)
         cure = "use its class, `args`, `__cause__` and attributes of your own"
         raise self.unsupported("DJ124", f"attribute `{name}` of {describe(held)}", None, cure)
 
@@ -356,7 +356,7 @@ class Exceptions(Mixin):
                 parted = lambda all_: self._leave(cls, all_[:count], dict(zip(own, all_[count:], strict=True)))  # noqa: E731
                 self.over_texts([*args, *own.values()], parted)
 
-            self._over_args(held, leave)
+            self.over_args(held, leave)
         self.dead = True
 
     def _leave(self, cls: type, args: list[Any], fields: dict[str, Any]) -> None:

@@ -65,7 +65,6 @@ from diffjit.frontend.objects.resumable import Resumable
 from diffjit.frontend.objects.rows import Rows
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
-from diffjit.frontend.objects.text import Text
 from diffjit.frontend.outside.foreign import ForeignCalls
 from diffjit.frontend.outside.namespaces import Namespaces
 from diffjit.frontend.outside.opaque import OpaqueCalls
@@ -83,6 +82,8 @@ from diffjit.frontend.syntax.managers import Managers
 from diffjit.frontend.syntax.operators import Operators
 from diffjit.frontend.syntax.patterns import Patterns
 from diffjit.frontend.syntax.statements import Statements
+from diffjit.frontend.texts.shown import Shown
+from diffjit.frontend.texts.text import Text
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
@@ -103,12 +104,12 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 
 class Interpreter(
-    Arith, Operators, Expressions, Comprehensions, Text, Statements, Patterns, Exceptions, Failures, Control, Loops,
-    Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing, NumpyCore,
-    NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting, Recursion,
-    RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived, Protocols,
-    SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams, OpaqueCalls,
-    ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
+    Arith, Operators, Expressions, Comprehensions, Text, Shown, Statements, Patterns, Exceptions, Failures, Control,
+    Loops, Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing,
+    NumpyCore, NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting,
+    Recursion, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived,
+    Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams,
+    OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
     OperatorFunctions, ObjectArrays, RareParts,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
@@ -127,7 +128,7 @@ class Interpreter(
         self.frames: list[Frame] = []
         self.handlers: list[Any] = []
         self.awaited: list[frozenset[int]] = []  # the frames around each `finally` and `__exit__` that is still to run
-        self.handler_frames, self.passed, self.managing = {}, set(), set()
+        self.handler_frames, self.passed, self.managing, self.shown = {}, set(), set(), set()
         self.memos: dict[int, dict[Any, Any]] = {}  # of deep copies, by the dicts that stand for them
         self.described: dict[type, dict[str, Any]] = {}  # the descriptors of their own that classes have
         self.accesses: dict[tuple[type, str], Any] = {}  # `__setattr__` and its kin, of classes that have their own

@@ -259,6 +259,8 @@ class Operators(Mixin):
         """One ordering or equality comparison."""
         if isinstance(left, av.Opt) or isinstance(right, av.Opt):
             return self.compare_optional(kind, left, right, node)
+        if (found := self.compare_bounds(kind, left, right, node)) is not None:
+            return found
         if isinstance(left, Static) and isinstance(right, Static):
             outcome = self.evaluated(PYTHON_OPERATORS[kind], left.obj, right.obj)
             return Static(outcome) if not isinstance(outcome, np.ndarray) else self.lift_constant(outcome)

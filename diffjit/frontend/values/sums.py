@@ -155,10 +155,10 @@ class Sums(Mixin):
         for k, item in enumerate(held.items):
             found = self.sum_within(item)
             if found is not None:
-                return found[0], functools.partial(_placed, held.items, k, found[1])
+                return found[0], functools.partial(self._placed, held, k, found[1])
         return None
 
-
-def _placed(items: tuple[Any, ...], k: int, place: Callable[[Any], Any], variant: Any) -> av.Tup:
-    """The items with one that is made of a variant."""
-    return av.Tup((*items[:k], place(variant), *items[k + 1 :]))
+    def _placed(self, held: av.Tup | av.ListC, k: int, place: Callable[[Any], Any], variant: Any) -> Any:
+        """The container with one item that is made of a variant."""
+        made = replace(held, items=(*held.items[:k], place(variant), *held.items[k + 1 :]))
+        return made if isinstance(made, av.Tup) else self.new(made)

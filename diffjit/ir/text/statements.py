@@ -134,6 +134,9 @@ def formatted(parts: Sequence[Any], args: Sequence[ast.expr]) -> ast.expr:
             pattern += part.replace("{", "{{").replace("}", "}}")
             continue
         spec, value = part[1] or "", next(left)
+        if spec.startswith("&"):
+            inner, spec = ast.literal_eval(spec[1:])
+            value = formatted(inner, [value])
         if spec.startswith("*"):
             spec, value = "", _each(spec, value)
         elif spec.startswith("%"):

@@ -255,6 +255,9 @@ class Deque:  # noqa: PLW1641 - no deque is a key
         """How often an item occurs."""
         return self.items.count(item)
 
+    def __repr__(self):
+        return f"deque({self.items})" if self.maxlen is None else f"deque({self.items}, maxlen={self.maxlen})"
+
     def __len__(self):
         return len(self.items)
 

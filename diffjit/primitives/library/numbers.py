@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import numbers
 
 import numpy as np
 
@@ -187,8 +188,8 @@ def isrealobj(x):
 
 @implements(np.isscalar)
 def isscalar(element):
-    """Whether a number or a string, not an array."""
-    return isinstance(element, (int, float, complex, str, np.generic))
+    """Whether a number or a text, not an array."""
+    return isinstance(element, (numbers.Number, str, bytes, np.generic))
 
 
 @implements(np.isclose)

@@ -23,6 +23,13 @@ def place(keys, key):
     return -1
 
 
+def same_range(a, b):
+    """Whether two ranges have the same numbers."""
+    if len(a) != len(b):
+        return False
+    return len(a) == 0 or (a[0] == b[0] and a[-1] == b[-1])
+
+
 def alike(a, b):
     """Whether two lists or tuples hold equal items."""
     if len(a) != len(b):

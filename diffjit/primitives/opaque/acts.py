@@ -46,6 +46,20 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """An argument that Python makes a text of, no more: what str() and repr() give."""
+
+    str: Any
+    repr: Any
+
+    def __str__(self) -> str:
+        return self.str
+
+    def __repr__(self) -> str:
+        return self.repr
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """An argument that is a list of numbers, handed over as an array; `weak`: of Python's own."""
 
@@ -120,6 +134,8 @@ def filled(spec: Any, values: list[Any]) -> Any:
             return slice(*(filled(p, values) for p in spec.parts))
         case Written():
             return spec.text(values)
+        case Told():
+            return Told(filled(spec.str, values), filled(spec.repr, values))
         case Thrown():
             return _exception(spec.cls, filled(spec.message, values))
         case Held():

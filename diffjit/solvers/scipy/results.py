@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from diffjit.solvers.aside.remarks import LEFT, SLOPED, said
 from diffjit.solvers.ode_steps import state_at
@@ -14,6 +15,16 @@ from diffjit.solvers.vectors import rows
 
 class Named:
     """What a function of SciPy's gives: its parts are attributes, and items by their names."""
+
+    stands_for = scipy.optimize.OptimizeResult
+    has_more = "a result of SciPy's"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A part, or something else where there is none of the name."""
+        return getattr(self, name, default)
+
+    def __contains__(self, name: str) -> bool:
+        return hasattr(self, name)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -33,6 +44,8 @@ class Told(Named):
 @dataclass
 class RootResults(Named):
     """A root, as `scipy.optimize.root_scalar` gives it: where none is found, an error is raised."""
+
+    stands_for = scipy.optimize.RootResults
 
     root: Any
     converged: bool = True

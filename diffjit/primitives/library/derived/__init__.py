@@ -1,1 +1,1 @@
-"""What users' classes inherit from Python's own containers."""
+"""What Python's own containers hand on to users' classes, and how they are printed."""

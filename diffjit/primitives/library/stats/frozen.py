@@ -22,6 +22,8 @@ def is_discrete(family):
 class Frozen:
     """A distribution and its parameters."""
 
+    has_more = "a distribution"
+
     def __init__(self, dist, args, kwds):
         self.dist, self.args, self.kwds = dist, args, kwds
 

@@ -31,6 +31,8 @@ class TestResult(NamedTuple):
 class Finding:
     """A statistic and its probability, of tests whose results SciPy does not make tuples."""
 
+    has_more = "a result of SciPy's"
+
     statistic: Any
     pvalue: Any
 
@@ -48,6 +50,9 @@ class LinregressResult(NamedTuple):
     rvalue: Any
     pvalue: Any
     stderr: Any
+
+
+TestResult.has_more = LinregressResult.has_more = "a result of SciPy's"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def by_side(less, statistic, alternative):

@@ -7,21 +7,22 @@ import itertools
 import operator
 import re
 import string
-from collections.abc import Callable
+from _string import formatter_field_name_split
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gast
 
 from diffjit import tree
-from diffjit.errors import DiffjitError, each_written
+from diffjit.errors import DiffjitError, each_written, plainly
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import Array, Scalar
+from diffjit.ir.types import Array
 
 _PERCENT = re.compile(r"%(?:\(([^)]*)\))?([-+ 0#]*)(\d*|\*)(?:\.(\d*|\*))?[hlL]?([diouxXeEfFgGcrsa%])")
 
@@ -48,20 +49,27 @@ class Text(Mixin):
 
     def _formatted(self, piece: gast.AST, value: Any, spec: Static) -> list[Any]:
         """A piece of an f-string as parts of a text."""
-        conversion = {114: "!r", 115: "!s", 97: "!a"}.get(piece.conversion, "")
-        if isinstance(value, Static):
-            return [format(repr(value.obj) if conversion == "!r" else value.obj, spec.obj)]
-        if spec.obj or (isinstance(value, Value) and conversion != "!r"):
-            return [(value, spec.obj)]
-        return list(self.repr_parts(value) if conversion == "!r" else self.text_parts(value))
+        if piece.conversion == -1:
+            return list(self.format_parts(value, spec.obj))
+        return list(self._converted(value, chr(piece.conversion), spec.obj))
+
+    def _converted(self, value: Any, conversion: str, spec: str) -> tuple[Any, ...]:
+        """The pieces of `{value!r:spec}`, or with another conversion."""
+        if conversion == "a" and isinstance(value, Static):
+            parts = (ascii(value.obj),)
+        else:
+            parts = self.text_parts(value) if conversion == "s" else self.repr_parts(value)
+        return self.parts_within(parts, plainly(spec)) if spec else parts
 
     def over_texts(self, values: list[Any], use: Callable[[list[Any]], Any]) -> Any:
-        """Use values in a text: exceptions as theirs, and each variant of what is one of several texts."""
-        texts = [self.py_str(v) if self.is_exception(v) else v for v in values]
-        for k, text in enumerate(texts):
-            if isinstance(text, av.Sum):
-                return self.each(text, lambda t, k=k: self.over_texts([*texts[:k], t, *texts[k + 1 :]], use))
-        return use(texts)
+        """Use values in a text, or in what is raised: each variant of what is one of several, or may be None."""
+        for k, value in enumerate(values):
+            one = lambda v, k=k: self.over_texts([*values[:k], v, *values[k + 1 :]], use)  # noqa: E731
+            if isinstance(value, av.Sum):
+                return self.each(value, one)
+            if isinstance(value, av.Opt):
+                return self.choose(value.is_none, lambda: one(NONE), lambda: one(value.value))  # noqa: B023
+        return use(values)
 
     def is_exception(self, value: Any) -> bool:
         """An exception object."""
@@ -72,7 +80,10 @@ class Text(Mixin):
         return self.eval_JoinedStr(gast.copy_location(gast.JoinedStr(values=[node]), node))
 
     def text(self, parts: list[Any]) -> Any:
-        """A string, static when all its parts are, and Python's where one of them is."""
+        """A string, static when all its parts are, one of several where one of them is, and Python's as well."""
+        return self.over_parts(parts, self._text)
+
+    def _text(self, parts: list[Any]) -> Any:
         flat: list[Any] = []
         for part in parts:
             if isinstance(part, str) and flat and isinstance(flat[-1], str):
@@ -87,28 +98,6 @@ class Text(Mixin):
     def is_text(self, value: Any) -> bool:
         """A string, known or not."""
         return isinstance(value, av.Format) or (isinstance(value, Static) and isinstance(value.obj, str))
-
-    def text_parts(self, value: Any) -> tuple[Any, ...]:
-        """The pieces of a string."""
-        if isinstance(value, av.Format):
-            return value.parts
-        if isinstance(value, Static):
-            return (str(value.obj),)
-        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.ObjC):
-            if issubclass(held.cls, BaseException):
-                return self.text_parts(self.exception_text(value))
-            if held.cls.__str__ is not object.__str__:
-                return self.text_parts(self.call_method(value, "__str__", []))
-        return ((value, ""),)
-
-    def repr_parts(self, value: Any) -> tuple[Any, ...]:
-        """The pieces of what repr() gives."""
-        if isinstance(value, Static):
-            return (repr(value.obj),)
-        if isinstance(value, av.Tup) and value.cls is None:
-            inner = [p for k, i in enumerate(value.items) for p in ((", ",) if k else ()) + self.repr_parts(i)]
-            return ("(", *inner, ",)" if len(value.items) == 1 else ")")
-        return ((value, "!r"),) if isinstance(value, Value) or self.is_opaque(value) else ((value, ""),)
 
     def call_substitution(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """`pattern.sub(function, text)`: a call of the function for each match; None of other calls."""
@@ -185,9 +174,28 @@ class Text(Mixin):
         """One value in a text, with `%5.2f` or the like."""
         if isinstance(item, Static):
             return (self.evaluated(operator.mod, spec, (item.obj,)),)
-        if spec == "%s":
-            return self.text_parts(item)
-        return self.repr_parts(item) if spec == "%r" else ((item, spec),)
+        if spec[-1] in "sra":
+            parts = self.text_parts(item) if spec[-1] == "s" else self.repr_parts(item)
+            return parts if len(spec) == 2 else self.parts_within(parts, f"{spec[:-1]}s")
+        return ((self.not_none(item) if isinstance(item, av.Opt) else item, spec),)
+
+    def print_values(self, given: list[Any], between: str, end: str) -> None:
+        """Print values, with a text between them and one behind."""
+        parts: list[Any] = []
+        for k, value in enumerate(given):
+            parts += [between] if k else []
+            if (way := self.printed_in_turn(value)) is not None:
+                self.over_parts(parts, self.print_now)
+                self.call_plain(*way, node=None)
+                parts = []
+            else:
+                parts += self.text_parts(value)
+        self.over_parts([*parts, end], self.print_now)
+
+    def print_now(self, parts: list[Any]) -> None:
+        """Print the pieces of a text."""
+        values, formats = self.print_parts(tuple(parts))
+        self.build.op("print", values, parts=formats)
 
     def print_parts(self, parts: tuple[Any, ...]) -> tuple[list[Value], tuple[Any, ...]]:
         """Split a run-time string into IR values and the literal text and formats around them."""
@@ -196,6 +204,9 @@ class Text(Mixin):
         for part in parts:
             if isinstance(part, str):
                 formats.append(part)
+                continue
+            if isinstance(part, av.Sum):  # inside of what an exception holds
+                formats.append(f"<{describe(part)}>")
                 continue
             value, spec = part
             for piece, text in self.flatten_text(value, spec):
@@ -217,31 +228,7 @@ class Text(Mixin):
             for part in value.parts:
                 out += [(None, part)] if isinstance(part, str) else self.flatten_text(*part)
             return out
-        if isinstance(value, av.Tup) or (isinstance(value, av.Ref) and isinstance(self.contents(value), av.ListC)):
-            items = value.items if isinstance(value, av.Tup) else self.contents(value).items
-            left, right = ("(", ")") if isinstance(value, av.Tup) else ("[", "]")
-            cls = value.cls if isinstance(value, av.Tup) else None
-            names = _shown_names(cls)
-            out = [(None, f"{cls.__name__}{left}" if cls is not None and names else left)]
-            for k, item in enumerate(items):
-                out += [(None, ", ")] if k else []
-                out += [(None, f"{names[k]}=")] if names else []
-                out += self._item_text(item)
-            alone = right == ")" and len(items) == 1 and not names
-            return [*out, (None, f",{right}" if alone else right)]
-        if isinstance(value, av.Ref) and isinstance(held := self.contents(value), av.DictC) and _is_plain(held):
-            out = [(None, "{")]
-            for k, (key, item) in enumerate(held.items.items()):
-                out += [(None, f"{', ' if k else ''}{key!r}: "), *self._item_text(item)]
-            return [*out, (None, "}")]
         return [(None, f"<{describe(value)}>")]
-
-    def _item_text(self, item: Any) -> list[tuple[Any, str]]:
-        """An item inside the text of a container: what repr() gives."""
-        if isinstance(item, Static):
-            return [(None, repr(item.obj))]
-        of_numpy = isinstance(item, Value) and isinstance(item.type, Scalar) and not item.type.weak
-        return self.flatten_text(item, "!r" if of_numpy else "")
 
     def text_method(self, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         args = [self.as_python(a) for a in args]
@@ -314,23 +301,39 @@ class Text(Mixin):
 
     def format_text(self, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """`"...".format(...)`."""
+        return self.text(self._filled(template, args, kwargs, iter(args)))
+
+    def _filled(self, template: str, args: list[Any], kwargs: dict[str, Any], unnamed: Iterator[Any]) -> list[Any]:
         parts: list[Any] = []
-        unnamed = list(args)
-        for literal, field, spec, _ in string.Formatter().parse(template):
+        for literal, field, spec, conversion in string.Formatter().parse(template):
             parts.append(literal)
             if field is None:
                 continue
-            value = unnamed.pop(0) if field == "" else args[int(field)] if field.isdigit() else kwargs[field]
-            parts.append(format(value.obj, spec or "") if isinstance(value, Static) else (value, spec or ""))
-        return self.text(parts)
+            value = self._field(field, args, kwargs, unnamed)
+            form = self.text(self._filled(spec or "", args, kwargs, unnamed))
+            if not isinstance(form, Static):
+                raise self.letters([form], "the format of a text", None)
+            given = self.format_parts(value, form.obj) if conversion is None else ()
+            parts += given if conversion is None else self._converted(value, conversion, form.obj)
+        return parts
+
+    def _field(self, field: str, args: list[Any], kwargs: dict[str, Any], unnamed: Iterator[Any]) -> Any:
+        """What stands in a place of a template: `{}`, `{0}`, `{name}`, `{0.attribute}`, `{name[key]}`."""
+        first, rest = formatter_field_name_split(field)
+        if first == "":
+            value = next(unnamed, None)
+        elif isinstance(first, int):
+            value = args[first] if first < len(args) else None
+        else:
+            value = kwargs.get(first)
+        if value is None:
+            error = KeyError if isinstance(first, str) and first else IndexError
+            raise self.type_problem("DJ309", f"nothing is given for {{{field}}} in a text", python=error)
+        for is_attribute, key in rest:
+            value = self.get_attribute(value, key) if is_attribute else self.get_item(value, Static(key))
+        return value
 
 
 def _is_plain(held: av.DictC) -> bool:
     """Whether a dict is one of Python's own, with keys that are known."""
     return not held.is_set and held.cls in (None, dict) and held.factory is None
-
-
-def _shown_names(cls: Any) -> tuple[str, ...]:
-    """The names of a named tuple's items, where its text is that of `collections.namedtuple`."""
-    own = getattr(cls, "__repr__", None)
-    return cls._fields if cls is not None and getattr(own, "__module__", None) == "collections" else ()

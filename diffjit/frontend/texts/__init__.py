@@ -1,0 +1,1 @@
+"""Texts: what f-strings, str() and print() make of values."""
