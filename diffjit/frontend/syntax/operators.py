@@ -24,7 +24,8 @@ from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
-from diffjit.primitives.library import containers, tables
+from diffjit.primitives.library import tables
+from diffjit.primitives.library.resumed import iterators
 
 BINARY = {
     gast.Add: "add", gast.Sub: "subtract", gast.Mult: "multiply", gast.Div: "divide", gast.FloorDiv: "floor_divide",
@@ -484,7 +485,7 @@ class Operators(Mixin):
             if isinstance(held, av.ObjC) and (self.is_opaque(container) or self.class_has(held.cls, "__contains__")):
                 return self.truth(self.call_method(container, "__contains__", [item]), node)
             if isinstance(held, av.ObjC):
-                return self.call_plain(containers.is_among, item, container, node=node)
+                return self.call_plain(iterators.is_among, item, container, node=node)
         if isinstance(container, Value) and isinstance(container.type, Array):
             return self.reduce("any", self.ew("equal", container, item))
         if isinstance(container, Static):

@@ -623,11 +623,3 @@ class Vectorize:
         number = found[0]
         isinstance(number, float)  # refused where an int meets a float: what the first one is decides on them all
         return np.array(found).astype(np.asarray(number).dtype).reshape(shape)
-
-
-def is_among(item, iterable):
-    """`item in iterable` of an object that says what its items are, not what it contains: they are asked in turn."""
-    for other in iterable:  # noqa: SIM110 - the loop is what is read
-        if other == item:
-            return True
-    return False

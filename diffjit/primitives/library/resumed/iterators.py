@@ -228,3 +228,11 @@ def accumulated(iterable, function, initial):
     for item in iterable:
         total, begins = (item, False) if begins else (function(total, item), False)
         yield total
+
+
+def is_among(item, iterable):
+    """`item in iterable` of an object that says what its items are, not what it contains: they are asked in turn."""
+    for other in iterable:  # noqa: SIM110 - the loop is what is read
+        if other == item:
+            return True
+    return False
