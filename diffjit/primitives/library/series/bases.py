@@ -13,24 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.series import recurrences
+from diffjit.primitives.library.series.recurrences import added, whole
 from diffjit.primitives.registry import implements
 
-POLYNOMIAL = np.polynomial.polynomial
 BASE = np.polynomial.Polynomial.__mro__[1]  # in programs, objects say that they are NumPy's
-
-
-def whole(c):
-    """Coefficients as a vector of floats."""
-    return as_float(np.atleast_1d(np.asarray(c)))
-
-
-def added(a, b, sign):
-    """The sum or difference of coefficients."""
-    n = max(a.shape[0], b.shape[0])
-    out = np.zeros(n, (a[:1] + b[:1]).dtype)
-    out[: a.shape[0]] += a
-    out[: b.shape[0]] += sign * b
-    return out
 
 
 class Series:
@@ -123,62 +110,7 @@ class Series:
         return self.like(self.series / other)
 
     def __pow__(self, other):
-        found = np.ones(1, self.series.dtype)
-        for _ in range(other):
-            found = self.product(found, self.series)
-        return self.like(found, True)
-
-    def copy(self):
-        """Another one."""
-        return self.like(self.series.copy())
-
-    def product(self, a, b):
-        """The coefficients of a product, where one factor is a number."""
-        if a.shape[0] == 1:
-            return a[0] * b
-        if b.shape[0] == 1:
-            return a * b[0]
-        raise NotImplementedError("products of two series in this basis: multiply their values")
-
-    def deriv(self, m=1):
-        """The derivative."""
-        raise NotImplementedError("derivatives of a series in this basis: use numpy.polynomial.Polynomial")
-
-    def integ(self, m=1, k=0, lbnd=None):
-        """The antiderivative."""
-        raise NotImplementedError("antiderivatives of a series in this basis: use numpy.polynomial.Polynomial")
-
-    def roots(self):
-        """The roots."""
-        raise NotImplementedError("roots of a series in this basis: use numpy.polynomial.Polynomial")
-
-
-@implements(np.polynomial.Polynomial)
-class Polynomial(Series):
-    """A series of powers."""
-
-    stands_for = np.polynomial.Polynomial
-    standard = (-1.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return POLYNOMIAL.polyval(x, self.series)
-
-    def product(self, a, b):
-        """The coefficients of a product."""
-        return np.convolve(a, b)
-
-    def divided(self, other):
-        """Quotient and remainder."""
-        top, below = self.series + 0.0, self.coefficients_of(other)
-        n = below.shape[0]
-        count = max(top.shape[0] - n + 1, 1)
-        quotient, rest = np.zeros(count, (top[:1] + below[:1]).dtype), top + 0.0 * below[0]
-        for k in range(top.shape[0] - n, -1, -1):
-            quotient[k] = rest[k + n - 1] / below[n - 1]
-            rest[k : k + n] -= quotient[k] * below
-        size = max(min(n - 1, top.shape[0]), 1)
-        return self.like(quotient, True), self.like(rest[:size] * (1.0 if n > 1 else 0.0), True)
+        return self.like(recurrences.power(self.own_basis, self.series, other), True)
 
     def __floordiv__(self, other):
         return self.divided(other)[0]
@@ -189,61 +121,108 @@ class Polynomial(Series):
     def __divmod__(self, other):
         return self.divided(other)
 
+    def divided(self, other):
+        """Quotient and remainder."""
+        quotient, rest = recurrences.divided(self.own_basis, self.series, self.coefficients_of(other))
+        return self.like(quotient, True), self.like(rest, True)
+
+    def evaluate(self, x):
+        """The value at a point of the window."""
+        return self.evaluated(x, self.series)
+
+    def copy(self):
+        """Another one."""
+        return self.like(self.series.copy())
+
+    def cutdeg(self, deg):
+        """Without the terms of higher degree."""
+        return self.truncate(deg + 1)
+
+    def truncate(self, size):
+        """The first terms."""
+        return self.like(self.series[:size].copy())
+
+    def trim(self, tol=0):
+        """Without last coefficients that are small."""
+        n = self.series.shape[0]
+        while n > 1 and np.abs(self.series[n - 1]) <= tol:
+            n -= 1
+        return self.like(self.series[:n].copy())
+
+    def linspace(self, n=100, domain=None):
+        """Points of the domain, or another one, and the values there."""
+        ends = self.domain if domain is None else whole(domain)
+        x = np.linspace(ends[0], ends[1], n)
+        return x, self(x)
+
+    def product(self, a, b):
+        """The coefficients of a product."""
+        return recurrences.product(self.own_basis, a, b)
+
     def deriv(self, m=1):
         """The derivative."""
         _, factor = self.mapparms()
-        c = self.series
-        for _ in range(m):
-            c = factor * c[1:] * np.arange(1.0, c.shape[0]) if c.shape[0] > 1 else 0.0 * c
-        return self.like(c)
+        return self.like(recurrences.derived(self.own_basis, self.series, m, factor))
 
-    def integ(self, m=1, k=0, lbnd=None):
+    def integ(self, m=1, k=[], lbnd=None):  # noqa: B006 - NumPy's
         """The antiderivative, with these constants, or that of which each is k at `lbnd`."""
         offset, factor = self.mapparms()
         start = 0.0 if lbnd is None else offset + factor * lbnd
-        constants = np.zeros(m)
-        given = np.ravel(np.asarray(k)) if not isinstance(k, list) or len(k) > 0 else np.zeros(0)
-        constants[: given.shape[0]] = given
-        c = self.series
-        for j in range(m):
-            c = np.concatenate((0.0 * c[:1], c / (factor * np.arange(1.0, c.shape[0] + 1.0))))
-            shift = constants[j] - POLYNOMIAL.polyval(start, c)
-            c = np.concatenate((c[:1] + shift, c[1:]))
-        return self.like(c)
+        evaluated = self.evaluated
+        return self.like(recurrences.integrated(self.own_basis, evaluated, self.series, m, k, start, 1.0 / factor))
 
     def roots(self):
         """The roots, as complex numbers."""
         offset, factor = self.mapparms()
-        return (POLYNOMIAL.polyroots(self.series) - offset) / factor
+        return (self.roots_in_the_window() - offset) / factor
+
+    def roots_in_the_window(self):
+        """The roots without domain."""
+        return recurrences.roots_of(self.own_basis, self.series)
 
     def convert(self, domain=None, kind=None, window=None):
-        """The same polynomial on the domain [-1, 1]."""
-        if domain is not None or kind is not None or window is not None:
-            raise NotImplementedError("Polynomial.convert with arguments: leave them out")
-        offset, factor = self.mapparms()
-        found = self.series[-1:]
-        for k in range(self.series.shape[0] - 2, -1, -1):
-            found = added(np.convolve(found, np.array([offset, factor])), self.series[k : k + 1], 1.0)
-        return Polynomial(found, trim=True)
+        """The same polynomial in another basis, or on another domain."""
+        cls = self.__class__ if kind is None else kind
+        made = cls(np.zeros(1), domain, window)
+        (start, slope), (offset, factor) = made.mapparms(), self.mapparms()
+        scale = factor / slope  # made's x is start + slope * point
+        found = recurrences.recast(self.own_basis, made.own_basis, self.series, offset - scale * start, scale)
+        return made.like(found, True)
 
     @classmethod
     def fit(cls, x, y, deg, domain=None, rcond=None, full=False, w=None, window=None, symbol="x"):
-        """The polynomial that is nearest in least squares."""
-        if full or rcond is not None:
-            raise NotImplementedError("Polynomial.fit with `full` or `rcond`: leave them out")
+        """The polynomial that is nearest in least squares; with `full` what `lstsq` gives beside it."""
         x = as_float(np.asarray(x))
         ends = np.array([np.min(x), np.max(x)]) if domain is None else whole(domain)
-        at = np.array([-1.0, 1.0]) if window is None else whole(window)
-        made = cls(np.zeros(1), ends, at)
-        return made.like(np.polyfit(made.mapped(x), y, deg, w=w)[::-1].copy())
+        if isinstance(domain, list) and len(domain) == 0:
+            ends = np.array(cls.standard)
+        made = cls(np.zeros(1), ends, np.array(cls.standard) if window is None else whole(window))
+        found = recurrences.fitted(cls.own_basis, made.mapped(x), y, deg, rcond, full, w)
+        return (made.like(found[0]), found[1]) if full else made.like(found)
 
     @classmethod
-    def fromroots(cls, roots, domain=None, window=None, symbol="x"):
+    def fromroots(cls, roots, domain=[], window=None, symbol="x"):  # noqa: B006 - NumPy's
         """The polynomial with these roots."""
-        if domain is None or window is not None:
-            raise NotImplementedError("Polynomial.fromroots: give domain=[-1, 1], and no window")
-        made = cls(np.zeros(1), domain)
-        return made.like(np.poly(made.mapped(np.asarray(roots)))[::-1] / made.mapparms()[1] ** len(roots))
+        roots = whole(roots)
+        ends = np.array([np.min(roots), np.max(roots)]) if domain is None else domain
+        if isinstance(domain, list) and len(domain) == 0:
+            ends = np.array(cls.standard)
+        made = cls(np.zeros(1), ends, window)
+        found = recurrences.from_roots(cls.own_basis, made.mapped(roots))
+        return made.like(found / made.mapparms()[1] ** roots.shape[0])
+
+
+@implements(np.polynomial.Polynomial)
+class Polynomial(Series):
+    """A series of powers."""
+
+    stands_for = np.polynomial.Polynomial
+    own_basis, evaluated = recurrences.Powers, staticmethod(np.polynomial.polynomial.polyval)
+    standard = (-1.0, 1.0)
+
+    def roots_in_the_window(self):
+        """The roots without domain."""
+        return np.polynomial.polynomial.polyroots(self.series)
 
 
 @implements(np.polynomial.Chebyshev)
@@ -251,11 +230,8 @@ class Chebyshev(Series):
     """A series of Chebyshev's polynomials."""
 
     stands_for = np.polynomial.Chebyshev
+    own_basis, evaluated = recurrences.Chebyshevs, staticmethod(np.polynomial.chebyshev.chebval)
     standard = (-1.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return np.polynomial.chebyshev.chebval(x, self.series)
 
 
 @implements(np.polynomial.Legendre)
@@ -263,11 +239,8 @@ class Legendre(Series):
     """A series of Legendre's polynomials."""
 
     stands_for = np.polynomial.Legendre
+    own_basis, evaluated = recurrences.Legendres, staticmethod(np.polynomial.legendre.legval)
     standard = (-1.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return np.polynomial.legendre.legval(x, self.series)
 
 
 @implements(np.polynomial.Hermite)
@@ -275,11 +248,8 @@ class Hermite(Series):
     """A series of Hermite's polynomials, as in physics."""
 
     stands_for = np.polynomial.Hermite
+    own_basis, evaluated = recurrences.Hermites, staticmethod(np.polynomial.hermite.hermval)
     standard = (-1.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return np.polynomial.hermite.hermval(x, self.series)
 
 
 @implements(np.polynomial.HermiteE)
@@ -287,11 +257,8 @@ class HermiteE(Series):
     """A series of Hermite's polynomials, as in probability."""
 
     stands_for = np.polynomial.HermiteE
+    own_basis, evaluated = recurrences.HermitesE, staticmethod(np.polynomial.hermite_e.hermeval)
     standard = (-1.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return np.polynomial.hermite_e.hermeval(x, self.series)
 
 
 @implements(np.polynomial.Laguerre)
@@ -299,8 +266,5 @@ class Laguerre(Series):
     """A series of Laguerre's polynomials."""
 
     stands_for = np.polynomial.Laguerre
+    own_basis, evaluated = recurrences.Laguerres, staticmethod(np.polynomial.laguerre.lagval)
     standard = (0.0, 1.0)
-
-    def evaluate(self, x):
-        """The value at a point of the window."""
-        return np.polynomial.laguerre.lagval(x, self.series)
