@@ -239,6 +239,15 @@ def no_such_shape(x):
     return c
 
 
+def test_a_shape_is_assigned_to_what_atleast_2d_makes():
+    def column(x):
+        c = np.atleast_2d(x)
+        c.shape = (c.size, 1)
+        return c * 2.0
+
+    np.testing.assert_array_equal(dj.jit(column, backend="python")(X), 2.0 * X[:, None])
+
+
 @pytest.mark.parametrize("function", [other_name, argument, other_order])
 def test_a_shape_is_not_assigned_where_others_may_see_it(function):
     with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*`.shape`[\s\S]*use reshape"):
