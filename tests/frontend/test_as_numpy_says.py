@@ -239,6 +239,11 @@ def no_such_shape(x):
     return c
 
 
+def test_nothing_is_not_anything():
+    f = lambda x, data=None: x if np.any(data) or bool(np.all(data)) else 2.0 * x
+    assert dj.grad(f, backend="python")(3.0) == 2.0
+
+
 def test_a_shape_is_assigned_to_what_atleast_2d_makes():
     def column(x):
         c = np.atleast_2d(x)

@@ -66,6 +66,8 @@ class NumpyReductions(Mixin):
         where: Any = Static(True),
     ) -> Any:
         """A reduction along axes."""
+        if kind in ("any", "all") and is_none(a):  # nothing is there
+            return Static(None)
         a = self.array(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
