@@ -239,6 +239,16 @@ def no_such_shape(x):
     return c
 
 
+class Signal(np.ndarray):
+    def power(self):
+        return np.sum(self**2)
+
+
+def test_views_of_a_class_of_ones_own_are_refused_by_name():
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118\] a view of an array as one of the class `Signal`"):
+        dj.grad(lambda x: x.view(Signal).power())(X)
+
+
 def test_nothing_is_not_anything():
     f = lambda x, data=None: x if np.any(data) or bool(np.all(data)) else 2.0 * x
     assert dj.grad(f, backend="python")(3.0) == 2.0
