@@ -22,6 +22,9 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import Scalar
 from diffjit.primitives.library import tables
 
+# Operations that make a number of their own each time, which is no other object.
+_MAKING = frozenset({"load", "add", "subtract", "multiply", "divide"})
+
 
 class Tables(Mixin):
     """Mixin of the interpreter: dicts and sets with keys that are only known at run time."""
@@ -174,7 +177,7 @@ class Tables(Mixin):
         if a is b or (isinstance(a, Static) and isinstance(b, Static) and a.obj is b.obj):
             return Static(True)
         equal = self.equal_keys(a, b, node)
-        if _may_be_nan(a) and _may_be_nan(b):
+        if _may_be_nan(a) and _may_be_nan(b) and not (_is_new(a) and _is_new(b)):
             both = self.both(self.ew("not_equal", a, a), self.ew("not_equal", b, b))
             self.refuse_if(
                 both, NotImplementedError, "NaN among items that are NaN, be they one object or two: use isnan"
@@ -201,6 +204,11 @@ def _may_be_nan(value: Any) -> bool:
     if isinstance(value, Static):
         return isinstance(value.obj, float | np.floating) and bool(np.isnan(value.obj))
     return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind == "f"
+
+
+def _is_new(value: Any) -> bool:
+    """Whether a number is no other object than the one that its operation has made, or is a constant."""
+    return isinstance(value, Static) or (value.op is not None and value.op.kind in _MAKING)
 
 
 def numbers_in(value: Any) -> list[Value]:
