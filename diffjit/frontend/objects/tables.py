@@ -22,9 +22,6 @@ from diffjit.ir.nodes import Value
 from diffjit.ir.types import Scalar
 from diffjit.primitives.library import tables
 
-# Operations that make a number of their own each time, which is no other object.
-_MAKING = frozenset({"load", "add", "subtract", "multiply", "divide"})
-
 
 class Tables(Mixin):
     """Mixin of the interpreter: dicts and sets with keys that are only known at run time."""
@@ -207,8 +204,8 @@ def _may_be_nan(value: Any) -> bool:
 
 
 def _is_new(value: Any) -> bool:
-    """Whether a number is no other object than the one that its operation has made, or is a constant."""
-    return isinstance(value, Static) or (value.op is not None and value.op.kind in _MAKING)
+    """Whether a number is a constant, or an object of its own: one for each time that an array's element is read."""
+    return isinstance(value, Static) or (value.op is not None and value.op.kind == "load")
 
 
 def numbers_in(value: Any) -> list[Value]:
