@@ -70,6 +70,11 @@ class Routine:
         word = re.sub(r"\W", "_", self.name.rsplit(".", 1)[-1]).strip("_") or "function"
         return word + "_" if keyword.iskeyword(word) or word[0].isdigit() else word
 
+    @property
+    def told(self) -> str:
+        """What it is to users: a solver's own hands on what their functions do."""
+        return "a function in a solver's hands" if self.name.startswith("diffjit.solvers.") else f"`{self.name}`"
+
     def call_c(self, given: list[Any], *, copied: bool = False) -> Any:
         """Call a C function: its result; with `copied`, that and the arrays that it writes to, which are copies."""
         signature = self.signature
@@ -192,7 +197,7 @@ class Site:
         for x, own in zip(given, passed, strict=True):
             if isinstance(x, np.ndarray) and not _same(x, own):
                 raise UsageError(
-                    "DJ552", f"`{self.routine.name}` changed an array that it was given",
+                    "DJ552", f"{self.routine.told} changed an array that it was given",
                     cure="return what it computes, or change a copy",
                 )  # fmt: skip
         self._collect(self.results, returned, found)
@@ -205,7 +210,7 @@ class Site:
     def _instead(self, error: Exception, shapes: list[tuple[int, ...]]) -> list[Any]:
         """What is given in place of results where an exception is told."""
         if type(error) not in self.catches:
-            problem = f"`{self.routine.name}` raised {type(error).__name__}, and a `try` is around the call"
+            problem = f"{self.routine.told} raised {type(error).__name__}, and a `try` is around the call"
             cure = f"catch {type(error).__name__} inside of a function that Python calls, or test before the call"
             raise UsageError("DJ130", problem, cure=cure) from error
         nothing = [np.zeros(n, ty.dtype) if n else ty.dtype.type(0) for ty, n in zip(self.outputs, shapes, strict=True)]

@@ -63,14 +63,21 @@ class Flat:
 
 def fitting(interpreter: Any, value: Any, param: Value) -> Value:
     """A value in the type of a parameter."""
-    found, ty = interpreter.number(value), param.type
+    ty = param.type
     if isinstance(ty, Scalar):
-        return interpreter.cast(found, ty.dtype, weak=ty.weak)
+        return interpreter.cast(interpreter.number(value), ty.dtype, weak=ty.weak)
+    found = interpreter.number(value) if ty.ndim else _without_dims(interpreter, value)
     if found.type.dtype != ty.dtype:
         found = interpreter.cast(found, ty.dtype)
     if ty.layout not in ("A", found.type.layout):
         found = interpreter.build.value("copy", [found], Array(ty.dtype, found.type.dims, ty.layout), order=ty.layout)
     return found
+
+
+def _without_dims(interpreter: Any, value: Any) -> Value:
+    """An array without dimensions, also of a number: solvers compute with what such an array holds."""
+    held = isinstance(value, Value) and isinstance(value.type, Array)
+    return value if held else interpreter.array_from(value)
 
 
 class State:

@@ -398,6 +398,41 @@ def test_functions_with_source_are_read():
     np.testing.assert_allclose(dj.grad(lambda x: np.sum(cube(x)))(X), 3 * X**2, rtol=1e-13)
 
 
+@numba.vectorize(["float64(float64, float64)"])
+def soft(x, width):
+    if abs(x) < width:
+        return 0.5 * x * x / width
+    x -= 0.5 * math.copysign(width, x)  # of a number: no array changes
+    return abs(x)
+
+
+@numba.guvectorize(["void(float64[:], float64, float64[:], int64[:])"], "(n),()->(n),()")
+def decayed(x, rate, out, count):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total = total * rate + x[i] ** 2
+        out[i] = total
+    count[0] = x.shape[0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_ufuncs_that_numba_makes(backend):
+    """By what Numba computes itself: branches are taken for each number, and other dimensions are gone along."""
+
+    def f(x, width):
+        softened = soft(x, width)
+        along, count = decayed(np.stack([x, softened, x * softened]), np.array([0.5, 0.3, width]))
+        return np.sum(along * x) + soft(x[0], 2.0) + decayed(x, width)[0][-1] * count[1] + np.sum(x)
+
+    x, width = np.array([0.3, -0.9, 2.1, 0.1]), 0.7
+    value, (slope, by_width) = dj.value_and_grad(f, argnums=(0, 1), backend=backend)(x, width)
+    assert value == pytest.approx(f(x, width), rel=1e-13)
+    quotients = [(f(x + h, width) - f(x - h, width)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(slope, quotients, rtol=1e-7)
+    assert by_width == pytest.approx((f(x, width + 1e-6) - f(x, width - 1e-6)) / 2e-6, rel=1e-7)
+    assert dj.jit(lambda x: np.sum(soft(np.stack([x, x]), 1)), backend=backend)(x) == np.sum(soft(np.stack([x, x]), 1))
+
+
 # Through Python -------------------------------------------------------------------------------------------------------
 
 SYLVESTER = dj.custom_vjp(dj.foreign(scipy.linalg.solve_sylvester, result=lambda a, b, q: q))

@@ -213,7 +213,7 @@ def dj124_raise():
 def dj126_bool_index():
     def model(x, late):
         pair = x * np.array([1.0, 2.0])
-        return pair[late]
+        return pair[late, 0]
 
     dj.grad(model)(2.0, True)
 

@@ -239,6 +239,30 @@ def no_such_shape(x):
     return c
 
 
+class Signal(np.ndarray):
+    def power(self):
+        return np.sum(self**2)
+
+
+def test_views_of_a_class_of_ones_own_are_refused_by_name():
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118\] a view of an array as one of the class `Signal`"):
+        dj.grad(lambda x: x.view(Signal).power())(X)
+
+
+def test_nothing_is_not_anything():
+    f = lambda x, data=None: x if np.any(data) or bool(np.all(data)) else 2.0 * x
+    assert dj.grad(f, backend="python")(3.0) == 2.0
+
+
+def test_a_shape_is_assigned_to_what_atleast_2d_makes():
+    def column(x):
+        c = np.atleast_2d(x)
+        c.shape = (c.size, 1)
+        return c * 2.0
+
+    np.testing.assert_array_equal(dj.jit(column, backend="python")(X), 2.0 * X[:, None])
+
+
 @pytest.mark.parametrize("function", [other_name, argument, other_order])
 def test_a_shape_is_not_assigned_where_others_may_see_it(function):
     with pytest.raises(dj.UnsupportedSyntax, match=r"DJ101[\s\S]*`.shape`[\s\S]*use reshape"):

@@ -400,3 +400,36 @@ def test_import_hooks(tmp_path):
     module = hooked(path, lambda text: text.replace("x * x", "x * x * x"))
     refused(module.f, "Rewriting")
     assert gradient(module.g) == 2.0  # left alone
+
+
+def test_modules_that_the_program_imports_first(tmp_path, monkeypatch):
+    """A module in a package that nobody has imported yet, a name that is not there, a module that raises."""
+    package = tmp_path / "instruments"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "lens.py").write_text("def power(x):\n    return x * x\n")
+    (package / "broken.py").write_text("raise ValueError('no data')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def f(x):
+        try:
+            from instruments import broken
+        except ValueError:
+            broken = None
+        try:
+            from instruments import mirror
+        except ImportError:
+            mirror = None
+        from instruments import lens
+
+        return lens.power(x) if broken is None and mirror is None else x
+
+    assert gradient(f) == 3.0
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ129.*no data"):
+        dj.grad(imports_broken)(1.5)
+
+
+def imports_broken(x):
+    from instruments import broken
+
+    return broken.power(x)

@@ -356,3 +356,57 @@ def test_as_many_regions_as_letters(backend):
     derived = dj.value_and_grad(by_region, backend=backend)
     for x in (-3.0, -0.7, 0.5, 1.3, 2.5, 3.3, 5.0):
         right(by_region, derived, x)
+
+
+X = np.array([3.0, -1.0, 2.0])
+
+
+def where_all_are_real(x):
+    spectrum = x + 0.0j
+    if np.isreal(x).all():
+        spectrum = spectrum.real  # of one type on all paths
+    total = np.sum(spectrum * x) if not np.any(np.iscomplex(x)) else 1j
+    changed = np.isreal(x)
+    changed[0] = False
+    total = total if not np.iscomplex(x[0]) else 1j
+    return total if not changed.all() else 3.0 * total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_real_numbers_are_known_to_be_real(backend):
+    value, slope = dj.value_and_grad(where_all_are_real, backend=backend)(X)
+    assert value == where_all_are_real(X)
+    np.testing.assert_array_equal(slope, 2.0 * X)
+
+
+def costs_with_nan(x):
+    return [v if v > 0.0 else np.nan for v in x]
+
+
+ASKED = {
+    "in": lambda costs: 1.0 if np.nan in costs else 2.0,  # noqa: PLW0177
+    "count": lambda costs: 1.0 + costs.count(np.nan),
+    "index": lambda costs: 1.0 + costs.index(costs[1]),
+    "equal": lambda costs: 1.0 if costs == list(costs) else 2.0,
+    "in a tuple": lambda costs: 1.0 if costs[1] in (0.0, np.nan) else 2.0,
+}
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_nan_among_nan_is_not_decided(question):
+    """Python asks whether they are one object before it compares them."""
+
+    def f(x):
+        return ASKED[question](costs_with_nan(x)) * x[0]
+
+    with pytest.raises(NotImplementedError, match="NaN"):
+        dj.jit(f, backend="python")(X)
+    assert dj.jit(f, backend="python")(np.abs(X)) == f(np.abs(X))
+
+
+def test_an_object_is_among_what_holds_it():
+    def f(x):
+        unknown = float("nan")
+        return (1.0 if unknown in [x[0], unknown] else 2.0) * x[0] + [x[1], np.nan, x[2]].count(np.nan)
+
+    assert dj.jit(f, backend="python")(X) == f(X)

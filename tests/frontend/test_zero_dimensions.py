@@ -67,6 +67,19 @@ def while_it_grows(x):
     return t
 
 
+def where_a_truth_value_says(x):
+    """`p[is_large]` is a mask without axes, of a new one in front."""
+    p, is_large = np.array(x[0]), x[0] > 0.5
+    flow, table = np.zeros(1), x * x
+    if np.any(is_large):
+        flow[is_large] = p[is_large] * x[1]
+    if np.any(~is_large):
+        flow[~is_large] = x[2] - p[~is_large]
+    table[is_large] = x - flow
+    table[x[1] > 5.0] = 7.0
+    return np.sum(table[is_large] ** 2) + 3.0 * np.sum(x[~is_large]) + flow[0] * table[True].shape[0] + table[0]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "f", [leaky, accumulated, reciprocal, in_a_loop, after_an_exception, in_a_list, while_it_grows]
@@ -79,6 +92,16 @@ def test_as_in_python(f, backend):
         np.testing.assert_allclose(slope, [(f(x + h) - f(x - h)) / 2e-6 for h in steps], rtol=1e-6, atol=1e-7)
         along = np.array([0.3, -0.7, 1.1])
         assert dj.jvp(f, (x,), (along,), backend=backend)[1] == pytest.approx(slope @ along, rel=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_truth_value_as_index(backend):
+    f = where_a_truth_value_says
+    value_and_grad = dj.value_and_grad(f, backend=backend)
+    for x in (np.array([1.0, -2.0, 3.5]), np.array([0.4, 5.3, 0.2])):
+        value, slope = value_and_grad(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        np.testing.assert_allclose(slope, [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], atol=1e-7)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

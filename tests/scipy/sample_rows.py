@@ -108,6 +108,8 @@ for name, n in (("hermite", 4), ("hermitenorm", 3), ("legendre", 5), ("chebyt", 
     row(f"{name}", lambda x, f=family, n=n: f(n)(x), Q / 2, of=family)
 row("shapes", lambda x: sc.genlaguerre(3, 0.5)(x) * sc.gegenbauer(3, 0.7)(x), Q / 2, of=(sc.genlaguerre, sc.gegenbauer))
 row("jacobi", lambda a, x: sc.jacobi(4, a, 0.2)(x), 0.3, Q / 2, of=sc.jacobi, twice=True)
+row("coefficients", lambda x, a: sc.hermite(3).deriv(1)(x) * sc.legendre(0).coef[0] + (2.0 * sc.gegenbauer(2, a))(x),
+    0.4, 0.7)  # fmt: skip
 row("between others' ends", lambda x: sc.eval_chebyc(3, x) * sc.eval_sh_chebyt(2, x) + sc.eval_sh_legendre(3, x)
     + sc.eval_chebys(4, x) * sc.eval_sh_chebyu(3, x), Q / 2, twice=True,
     of=(sc.eval_chebyc, sc.eval_chebys, sc.eval_sh_chebyt, sc.eval_sh_chebyu, sc.eval_sh_legendre))  # fmt: skip

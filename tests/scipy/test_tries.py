@@ -100,6 +100,25 @@ def fitted(a):
         return 7.0 * a
 
 
+ROWS, SHIFT = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array(0.25)
+
+
+def of_rows_in_a_list(a):
+    """The list changes, not the array of whose rows it is made first; another array has no dimensions."""
+
+    def height(t):
+        pieces = [row for row in ROWS if row[0] < 9.0]
+        pieces[0] = pieces[0] * t
+        if t > 1.9:
+            raise TooCold("beyond the table")
+        return pieces[0][1] + pieces[1][0] * t + SHIFT - a
+
+    try:
+        return scipy.optimize.bisect(height, -1.0, 2.0 if a < 0.1 else 1.5)
+    except ValueError:
+        return 7.0 * a
+
+
 def raised_again(a):
     try:
         try:
@@ -203,6 +222,8 @@ def test_derivative_of_a_root_in_a_try():
 def test_as_python_text():
     for f in (bracketed, not_converged, first_that_works):
         assert dj.grad(f, backend="python")(0.8) == pytest.approx(slope(f, 0.8, 1e-4), rel=1e-4)
+    first = dj.grad(of_rows_in_a_list, backend="python")
+    assert [first(0.8), first(0.05)] == pytest.approx([0.2, 7.0], rel=1e-9)
 
 
 def test_what_no_handler_names_leaves():

@@ -284,6 +284,50 @@ def test_covariances():
     assert by_data[2] == pytest.approx(quotient, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:Covariance of the parameters")
+def test_curves_with_derivatives_of_the_users_own():
+    """SciPy weighs their columns as it weighs residuals; where they are 0, it stays where it began."""
+
+    def fitted(y, sigma, scale):
+        line = lambda x, a, b: a * x + b * b
+        columns = lambda x, a, b: scale * np.stack([x, 0.0 * x + 2.0 * b], axis=1)
+        return so.curve_fit(line, X, y, p0=[1.0, 2.0], sigma=sigma, jac=columns)[0]
+
+    y, sigma = 1.0 + Y**2, 0.1 + 0.05 * X
+    correlated = np.diag(sigma) + 0.01
+    found = dj.jit(lambda y: fitted(y, correlated, 1.0), backend="python")(y)
+    np.testing.assert_allclose(found, fitted(y, correlated, 1.0), rtol=1e-7)
+    by_data = dj.grad(lambda y, s: fitted(y, sigma, s)[0], backend="python")
+    above, below = (fitted(y + step * (np.arange(9) == 2), sigma, 1.0)[0] for step in (1e-3, -1e-3))
+    assert by_data(y, 1.0)[2] == pytest.approx((above - below) / 2e-3, rel=1e-5)
+    np.testing.assert_array_equal(dj.jit(lambda y: fitted(y, sigma, 0.0), backend="python")(y), [1.0, 2.0])
+
+
+def test_what_an_objective_changes():
+    """An array may be changed for a while; what lasts is refused, by the name that a user knows."""
+
+    def misfit(p, t, y):
+        at_once = t <= 0.0
+        t[at_once] = 0.1
+        found = np.exp(-p[0] * t) / np.sqrt(t)
+        t[at_once] = 0.0
+        return np.sum((found - y) ** 2)
+
+    def fitted(y):
+        return so.minimize(misfit, [1.0], args=(np.arange(4.0), y), tol=1e-9).x[0]
+
+    def filled(p, t, y):
+        t[0] = p[0] ** 2
+        return np.sum((t - y) ** 2)
+
+    y = np.array([2.9, 0.52, 0.18, 0.06])
+    slope = dj.grad(fitted, backend="python")(y)
+    quotients = [(fitted(y + step) - fitted(y - step)) / 2e-4 for step in 1e-4 * np.eye(4)]
+    np.testing.assert_allclose(slope, quotients, rtol=1e-4, atol=1e-6)
+    with pytest.raises(dj.UsageError, match="a function in a solver's hands changed an array"):
+        dj.jit(lambda y: so.minimize(filled, [1.0], args=(np.arange(4.0), y)).x[0], backend="python")(y)
+
+
 def test_assignments_are_constant():
     def cost(c):
         rows, columns = so.linear_sum_assignment(c)

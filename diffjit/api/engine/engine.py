@@ -113,8 +113,14 @@ def _definition(function: Any) -> Loc | None:
     return None if code is None else Loc(code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
 
+def written_params(function: Function) -> list[int]:
+    """Parameters whose arrays the program writes to itself."""
+    memory = analyses(function).memory
+    return [k for k, p in enumerate(function.params) if isinstance(p.type, Array) and memory.written(p)]
+
+
 def mutated_params(function: Function) -> list[int]:
-    """Parameters whose arrays the program writes to."""
+    """Parameters whose arrays the program writes to, or derivatives in it write to copies of."""
     memory = analyses(function).memory
     copied = {memory.find(op.inputs[0]) for op in walk(function.body) if WRITTEN in op.attrs}
     return [

@@ -17,7 +17,7 @@ from diffjit import tree
 from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.places import Asked, Attribute, Keys
+from diffjit.frontend.entry.places import Asked, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
@@ -150,8 +150,8 @@ class Calls(Mixin):
             named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
             self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
             return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
-        if isinstance(obj, np.vectorize):
-            return self.call(self.vectorized(obj, node), args, kwargs, node)
+        if (applied := self.by_element(obj, node)) is not None:
+            return self.call(applied, args, kwargs, node)
         if tree.is_built_inside(obj):
             try:
                 return obj.__diffjit_inline__(self, args, kwargs, node)  # pyright: ignore[reportFunctionMemberAccess]
@@ -215,14 +215,6 @@ class Calls(Mixin):
         if obj.__name__ == "prange":
             return self.py_range(*args)
         return next(filter(self.is_function, args), None) or av.Partial(Static(obj), (), {})
-
-    def vectorized(self, obj: np.vectorize, node: Any) -> Any:
-        """What `np.vectorize` has made outside."""
-        given = ("otypes", "excluded", "cache", "signature")
-        options = {name: value for name in given if (value := getattr(obj, name))}
-        kept = {n: av.Tup(tuple(map(Static, v))) if n == "excluded" else Static(v) for n, v in options.items()}
-        self.guards.update({(id(obj), n): Guard(Attribute(obj, n), getattr(obj, n)) for n in given})
-        return self.call(Static(np.vectorize), [self.attribute_of(obj, "pyfunc", obj.pyfunc)], kept, node)
 
     def call_composite(self, obj: Any, plain: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A function of the library, by its plain Python version."""

@@ -247,16 +247,14 @@ class Methods(Mixin):
 
         def step(found: Any, pair: av.Tup) -> Any:
             k, candidate = pair.items
-            hit = self.both(
-                self.compare_kind("less", found, Static(0)), self.truth(self.compare_kind("equal", candidate, item))
-            )
+            hit = self.both(self.compare_kind("less", found, Static(0)), self.same_item(candidate, item))
             return self.choose(hit, lambda: k, lambda: found)
 
         return self.accumulate(self.py_enumerate(sequence), Static(-1), step, ("index", self.place()))
 
     def list_count(self, ref: Any, item: Any) -> Any:
         def step(total: Any, candidate: Any) -> Any:
-            hit = self.truth(self.compare_kind("equal", candidate, item))
+            hit = self.same_item(candidate, item)
             return self.choose(hit, lambda: self.ew("add", total, Static(1)), lambda: total)
 
         return self.accumulate(ref, Static(0), step, ("count", self.place()))

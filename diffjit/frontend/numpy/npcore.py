@@ -51,8 +51,7 @@ class NumpyCore(Mixin):
             dtype = np.dtype(value.obj)
             if dtype.names is not None:
                 raise self.no_records()
-            of_arrays = isinstance(value.obj, type) and issubclass(value.obj, np.ndarray)  # as in `view(cls)`
-            if dtype.kind == "O" and not of_arrays:
+            if dtype.kind == "O":
                 cure = "leave the dtype out, or keep the objects in a list"
                 raise self.type_problem("DJ323", "an array of objects is made", cure=cure)
             return dtype

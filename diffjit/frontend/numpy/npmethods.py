@@ -164,7 +164,11 @@ class NumpyMethods(Mixin):
         if len(args) == 1 and isinstance(args[0], Static) and args[0].obj is np.matrix:
             return self.call(Static(np.asmatrix), [a], {}, node)
         for x in args:
-            dtype = a.type.dtype if isinstance(x, Static) and x.obj is np.ndarray else self.dtype_of(x)
+            cls = x.obj if isinstance(x, Static) and isinstance(x.obj, type) and issubclass(x.obj, np.ndarray) else None
+            if cls not in (None, np.ndarray):
+                problem = f"a view of an array as one of the class `{cls.__name__}`"
+                raise self.unsupported("DJ118", problem, node, "make a class that holds the array as an attribute")
+            dtype = a.type.dtype if cls is not None else self.dtype_of(x)
             if dtype != a.type.dtype:
                 return self.seen_as(a, dtype, node)
         return self.build.value("view", [a], a.type, spec=(":",) * a.type.ndim)

@@ -13,7 +13,7 @@ from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_none
-from diffjit.ir.nodes import Value
+from diffjit.ir.nodes import Value, const_of
 from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
 from diffjit.primitives import spectral
 from diffjit.primitives.registry import BOXING
@@ -66,6 +66,8 @@ class NumpyReductions(Mixin):
         where: Any = Static(True),
     ) -> Any:
         """A reduction along axes."""
+        if kind in ("any", "all") and is_none(a):  # nothing is there
+            return Static(None)
         a = self.array(a)
         identity = {"sum": 0, "prod": 1, "any": False, "all": True}.get(kind)
         if not (isinstance(where, Static) and where.obj is True):
@@ -81,8 +83,11 @@ class NumpyReductions(Mixin):
             raise TypeError(kind)
         if isinstance(a.type, Scalar):
             a = self.array_from(a)
-        axes = () if self.is_only_axis(axis, a.type.ndim) else self.axes_of(a, axis)
         keep = bool(keepdims.obj) if isinstance(keepdims, Static) else False
+        whole = kind in ("any", "all") and is_none(axis) and not keep
+        if whole and _is_full(a, identity) and not self.names_of(a):
+            return Static(np.bool_(identity))  # nobody has written to it
+        axes = () if self.is_only_axis(axis, a.type.ndim) else self.axes_of(a, axis)
         dims = tuple((1 if k in axes else d) for k, d in enumerate(a.type.dims) if keep or k not in axes)
         ty = np.dtype(np.bool_) if kind in ("any", "all") else a.type.dtype
         made = Array(ty, dims, "C") if dims else Scalar(ty)
@@ -310,3 +315,8 @@ class NumpyReductions(Mixin):
         exists = self.build.op("factorizes", [a], (BOOL,))
         exists.attrs["kind"] = kind
         self.guard(exists.out, np.linalg.LinAlgError, message)
+
+
+def _is_full(a: Value, known: Any) -> bool:
+    """Whether all elements of an array were made the same truth value."""
+    return a.op is not None and a.op.kind == "full" and const_of(a.op.inputs[0]) is known

@@ -104,8 +104,9 @@ class Written(Classes):
         self.homes: dict[Any, list[tuple[Op, ...]]] = {}  # classes of memory -> the loops around each of their names
 
     def holds(self, v: Value) -> bool:
-        """Whether something writes to the memory of a value."""
-        return self.find(v) in self.writers
+        """Whether something writes to the memory of a value: a list that gets another item, not to the arrays in it."""
+        listed = not isinstance(v.type, Array)
+        return any(listed or not op.kind.startswith("list_") for op in self.writers.get(self.find(v), ()))
 
     def after(self, op: Op, *values: Value) -> bool:
         """Whether something may write to the memory of one of these arrays after an operation of the program.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from diffjit.errors import TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
@@ -17,6 +19,7 @@ from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import DynList, Learn, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
+from diffjit.ir.types import Scalar
 from diffjit.primitives.library import tables
 
 
@@ -166,6 +169,18 @@ class Tables(Mixin):
             return Static(False)
         return self.truth(self.compare_kind("equal", a, b, node))
 
+    def same_item(self, a: Any, b: Any, node: Any = None) -> Any:
+        """Whether Python takes an item of a list or tuple for another one: one object is itself, NaN too."""
+        if a is b or (isinstance(a, Static) and isinstance(b, Static) and a.obj is b.obj):
+            return Static(True)
+        equal = self.equal_keys(a, b, node)
+        if _may_be_nan(a) and _may_be_nan(b) and not (_is_new(a) and _is_new(b)):
+            both = self.both(self.ew("not_equal", a, a), self.ew("not_equal", b, b))
+            self.refuse_if(
+                both, NotImplementedError, "NaN among items that are NaN, be they one object or two: use isnan"
+            )
+        return equal
+
     def _equal_or_none(self, a: av.Opt, b: Any, node: Any) -> Any:
         """Whether what may be None is the same as another key."""
         none = lambda: Static(False) if isinstance(b, Value) else self.equal_keys(NONE, b, node)  # noqa: E731
@@ -179,6 +194,18 @@ class Tables(Mixin):
         """Iteration over a set."""
         message = "iteration over a set whose items are only known at run time, in an order of Python's own"
         return self.unsupported("DJ115", message, node, "iterate over sorted(...) of it")
+
+
+def _may_be_nan(value: Any) -> bool:
+    """Whether a number may be NaN."""
+    if isinstance(value, Static):
+        return isinstance(value.obj, float | np.floating) and bool(np.isnan(value.obj))
+    return isinstance(value, Value) and isinstance(value.type, Scalar) and value.type.dtype.kind == "f"
+
+
+def _is_new(value: Any) -> bool:
+    """Whether a number is a constant, or an object of its own: one for each time that an array's element is read."""
+    return isinstance(value, Static) or (value.op is not None and value.op.kind == "load")
 
 
 def numbers_in(value: Any) -> list[Value]:

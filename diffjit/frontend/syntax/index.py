@@ -317,7 +317,7 @@ class Indexing(Mixin):
             if isinstance(item.obj, slice):
                 return av.Slice(Static(item.obj.start), Static(item.obj.stop), Static(item.obj.step))
             if isinstance(item.obj, (bool, np.bool_)):
-                raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
+                raise self.unsupported("DJ126", "a bool among other indices", node, "use int(...) or a mask array")
             if isinstance(item.obj, (int, np.integer)):
                 return Static(int(item.obj))
             if isinstance(item.obj, np.ndarray):
@@ -334,7 +334,7 @@ class Indexing(Mixin):
             if item.type.dtype.kind in "iu" or (isinstance(item.type, Array) and item.type.dtype.kind == "b"):
                 return item
             if isinstance(item.type, Scalar) and item.type.dtype.kind == "b":
-                raise self.unsupported("DJ126", "a bool as an index", node, "use int(...) or a mask array")
+                raise self.unsupported("DJ126", "a bool among other indices", node, "use int(...) or a mask array")
         python = IndexError if isinstance(item, Static | Value) else None
         problem, cure = f"{describe(item)} cannot be an index", "indices are ints, slices, masks and int arrays"
         cure = f"use int(...); {BECOME_FLOATS}" if isinstance(item, Value) and item.type == FLOAT else cure
@@ -346,7 +346,7 @@ class Indexing(Mixin):
 
     def array_get(self, array: Value, index: Any, node: Any = None) -> Any:
         """`array[index]`."""
-        if array.type.ndim == 0 and self._is_bool(index):  # the mask of an array without axes
+        if self._is_bool(index):  # a mask without axes: of a new axis in front
             return self.mask_get(self.array_get(array, NONE), self.array_from(av.Tup((index,))))
         items = self.index_items(array, index, node)
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array)]
@@ -374,10 +374,10 @@ class Indexing(Mixin):
 
     def array_set(self, array: Value, index: Any, value: Any, node: Any = None) -> None:
         """`array[index] = value`."""
-        if array.type.ndim == 0 and self._is_bool(index):  # the mask of an array without axes
+        if self._is_bool(index):  # a mask without axes
             value = self.stored_value(value, node, array)
-            if isinstance(value.type, Array) and value.type.ndim > 0:
-                row = self.basic_get(array, [None], scalar_ok=False)
+            if array.type.ndim or (isinstance(value.type, Array) and value.type.ndim > 0):
+                row = self.array_get(array, NONE)
                 self.array_set(row, self.array_from(av.Tup((index,))), value, node)
                 return
             self.when(index, lambda: self.array_set(array, av.Tup(()), value, node))

@@ -65,6 +65,7 @@ from diffjit.frontend.objects.resumable import Resumable
 from diffjit.frontend.objects.rows import Rows
 from diffjit.frontend.objects.sets import SetOperators
 from diffjit.frontend.objects.tables import Tables
+from diffjit.frontend.outside.by_element import ByElement
 from diffjit.frontend.outside.foreign import ForeignCalls
 from diffjit.frontend.outside.namespaces import Namespaces
 from diffjit.frontend.outside.opaque import OpaqueCalls
@@ -110,7 +111,7 @@ class Interpreter(
     Recursion, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived,
     Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams,
     OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, ObjectArrays, RareParts,
+    OperatorFunctions, ObjectArrays, RareParts, ByElement,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

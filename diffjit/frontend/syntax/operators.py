@@ -388,7 +388,7 @@ class Operators(Mixin):
                 return Static(kind == "not_equal")
             result: Any = Static(True)
             for x, y in zip(a, b, strict=True):
-                result = result if x is y else self.both(result, self.compare_kind("equal", x, y, node))
+                result = self.both(result, self.same_item(x, y, node))
             return result if kind == "equal" else self.logical_not(result)
         strict = kind.split("_", maxsplit=1)[0]
         result = (
@@ -493,13 +493,13 @@ class Operators(Mixin):
         try:
             return self.any_equal(item, self.sequence_items(container, node), node)
         except UnknownLength:
-            equal = lambda found, x: self.either(found, self.truth(self.compare_kind("equal", item, x, node)))  # noqa: E731
+            equal = lambda found, x: self.either(found, self.same_item(item, x, node))  # noqa: E731
             return self.accumulate(container, Static(False), equal, ("in", self.place()))
 
     def any_equal(self, item: Any, candidates: list[Any], node: gast.AST) -> Any:
         result: Any = Static(False)
-        for candidate in candidates:  # one object is in a list that holds it, as NaN
-            same = Static(True) if item is candidate else self.equal_keys(item, candidate, node)
+        for candidate in candidates:
+            same = self.same_item(item, candidate, node)
             if isinstance(same, Static):
                 if same.obj:
                     return Static(True)

@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import MemoryProblem
+from diffjit.errors import MemoryProblem, UnsupportedSyntax
 from diffjit.frontend.entry.subset import assigned_names
 from diffjit.frontend.syntax.loops import Tail
 from diffjit.frontend.syntax.mixin import Mixin
@@ -129,16 +129,27 @@ class Statements(Mixin):
         self.portable &= name.split(".", maxsplit=1)[0] in _UNCHANGING
         try:
             return importlib.import_module(name, package)
-        except ImportError as error:
-            failed = self.unsupported("DJ129", f"the import fails: {error}", node, "import at module level")
-            failed.python = type(error)
-            raise failed from error
+        except Exception as error:  # the module may raise whatever it likes
+            raise self._import_failed(str(error), type(error), node) from error
+
+    def _import_failed(self, why: str, cls: type[Exception], node: gast.AST) -> UnsupportedSyntax:
+        failed = self.unsupported("DJ129", f"the import fails: {why}", node, "import at module level")
+        failed.python = cls
+        return failed
 
     def exec_ImportFrom(self, node: gast.AST) -> None:
         package = self.frames[-1].fn.scope.namespace.get("__package__") if node.level else None
         module = self.import_module("." * (node.level or 0) + (node.module or ""), package, node)
         for alias in node.names:
-            self.bind(alias.asname or alias.name, self.lift_static(getattr(module, alias.name)), node)
+            self.bind(alias.asname or alias.name, self.lift_static(self._import_name(module, alias.name, node)), node)
+
+    def _import_name(self, module: Any, name: str, node: gast.AST) -> Any:
+        """A name of a module, or a module in a package that nobody has imported yet."""
+        if not hasattr(module, name) and hasattr(module, "__path__"):
+            return self.import_module(f"{module.__name__}.{name}", None, node)
+        if not hasattr(module, name):
+            raise self._import_failed(f"cannot import name '{name}' from '{module.__name__}'", ImportError, node)
+        return getattr(module, name)
 
     # Assignment
 

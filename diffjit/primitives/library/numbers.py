@@ -155,13 +155,18 @@ def isneginf(x, out=None):
 @implements(np.isreal)
 def isreal(x):
     """Whether the imaginary part is 0."""
-    return np.equal(np.imag(x), 0)
+    return np.equal(np.imag(x), 0) if np.iscomplexobj(x) else everywhere(x, True)
 
 
 @implements(np.iscomplex)
 def iscomplex(x):
     """Whether the imaginary part is not 0."""
-    return np.not_equal(np.imag(x), 0)
+    return np.not_equal(np.imag(x), 0) if np.iscomplexobj(x) else everywhere(x, False)
+
+
+def everywhere(x, known):
+    """What is known of all numbers, before the program runs."""
+    return np.full(np.shape(x), known) if np.ndim(x) else np.bool_(known)
 
 
 @implements(np.real_if_close)

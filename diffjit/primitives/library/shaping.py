@@ -84,22 +84,19 @@ def squeeze(a, axis=None):
 @implements(np.atleast_1d)
 def atleast_1d(*arys):
     """Scalars as arrays of one element."""
-    results = tuple(widened_1d(x) for x in arys)
-    return results[0] if len(results) == 1 else results
+    return widened_1d(arys[0]) if len(arys) == 1 else tuple(widened_1d(x) for x in arys)
 
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys):
     """Vectors as rows of a matrix."""
-    results = tuple(widened_2d(x) for x in arys)
-    return results[0] if len(results) == 1 else results
+    return widened_2d(arys[0]) if len(arys) == 1 else tuple(widened_2d(x) for x in arys)
 
 
 @implements(np.atleast_3d)
 def atleast_3d(*arys):
     """At least three dimensions: a vector becomes the middle one."""
-    results = tuple(widened_3d(x) for x in arys)
-    return results[0] if len(results) == 1 else results
+    return widened_3d(arys[0]) if len(arys) == 1 else tuple(widened_3d(x) for x in arys)
 
 
 def widened_1d(x):

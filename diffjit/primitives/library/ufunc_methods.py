@@ -1,4 +1,4 @@
-"""Methods of ufuncs: `reduce`, `accumulate`, `reduceat`, `at` and `outer`."""
+"""Methods of ufuncs: `reduce`, `accumulate`, `reduceat`, `at` and `outer`; and the ufuncs that Numba makes."""
 
 # NumPy's signatures take whatever NumPy takes: no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
@@ -187,3 +187,89 @@ for _ufunc in (*_UFUNCS, np.degrees, np.radians):
         implements(_ufunc.outer)(outer_of(_ufunc))
     if "d" * _ufunc.nin + "->d" in _ufunc.types and _ufunc.at not in COMPOSITES:
         implements(_ufunc.at)(at_of(_ufunc))
+
+
+# Functions of numbers, and of arrays of a few dimensions, that `numba.vectorize` and `numba.guvectorize` have made.
+# `loops` says which dtypes they were compiled for, operands and results: the first one that the operands fit is taken.
+
+
+def fitting(loops, arrays):
+    """The dtypes of a loop, one after the other; none where it was not compiled yet, for whatever comes."""
+    for loop in loops:
+        if all(np.can_cast(arrays[k].dtype, np.dtype(loop[k])) for k in range(len(arrays))):
+            return loop
+    return loops[0] if loops else ()
+
+
+class ElementFunction:
+    """A function of numbers, applied element by element."""
+
+    def __init__(self, function, loops):
+        self.function, self.loops = function, loops
+
+    def __call__(self, *args):
+        """An array of results, or a number."""
+        given = [np.asarray(a) for a in args]
+        loop = fitting(self.loops, given)
+        if loop:
+            given = [a.astype(loop[k]) for k, a in enumerate(given)]
+        arrays = np.broadcast_arrays(*given)
+        if arrays[0].ndim == 0:
+            found = np.asarray(self.function(*[a[()] for a in arrays]))
+            return found.astype(loop[-1])[()] if loop else found[()]
+        columns = [np.ravel(a) for a in arrays]
+        if not loop:
+            items = [self.function(*[c[k] for c in columns]) for k in range(columns[0].size)]
+            return np.array(items).reshape(arrays[0].shape)
+        out = np.empty(columns[0].size, loop[-1])
+        for k in range(out.size):
+            out[k] = self.function(*[c[k] for c in columns])
+        return out.reshape(arrays[0].shape)
+
+
+class CoreFunction:
+    """A function that writes to arrays of a few dimensions, applied along all others.
+
+    `operands`, `results`: the names of the dimensions of each; `held`: whether an operand without dimensions comes as
+    an array of one number.
+    """
+
+    def __init__(self, function, loops, operands, results, held):
+        self.function, self.loops = function, loops
+        self.operands, self.results, self.held = operands, results, held
+
+    def __call__(self, *args):
+        """The results, which may be given as arrays to write to."""
+        taken = len(self.operands)
+        found = self.made(args[:taken])
+        given = args[taken:]
+        for k in range(len(given)):
+            given[k][...] = found[k]
+        found = given or found
+        return found[0] if len(found) == 1 else found
+
+    def made(self, args):
+        """The results as arrays of their own."""
+        arrays = [np.asarray(a) for a in args]
+        loop = fitting(self.loops, arrays)
+        taken, lengths, around, inside = len(arrays), {}, [], []
+        arrays = [a.astype(loop[k]) for k, a in enumerate(arrays)]
+        for a, core in zip(arrays, self.operands, strict=True):
+            first = a.ndim - len(core)
+            around.append(a.shape[:first])
+            inside.append(a.shape[first:])
+            for k, name in enumerate(core):
+                if lengths.get(name, a.shape[first + k]) != a.shape[first + k]:
+                    raise ValueError("mismatch in the core dimensions of the operands")
+                lengths[name] = a.shape[first + k]
+        around = np.broadcast_shapes(*around)
+        shapes = [tuple(lengths[name] for name in core) for core in self.results]
+        rows = [np.broadcast_to(a, around + own).reshape((-1, *own)) for a, own in zip(arrays, inside, strict=True)]
+        outs = [np.empty((rows[0].shape[0], *(shape or (1,))), loop[taken + k]) for k, shape in enumerate(shapes)]
+        for k in range(rows[0].shape[0]):
+            self.function(*[self.operand(r[k], j) for j, r in enumerate(rows)], *[o[k] for o in outs])
+        return tuple(o.reshape(around + shape)[()] for o, shape in zip(outs, shapes, strict=True))
+
+    def operand(self, value, j):
+        """An operand as the function takes it."""
+        return np.array([value]) if self.held[j] and not self.operands[j] else value

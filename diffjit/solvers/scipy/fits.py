@@ -176,6 +176,13 @@ def weighed(r, sigma):
     return np.linalg.solve(np.linalg.cholesky(sigma), r)
 
 
+def weighed_columns(jacobian, sigma):
+    """The derivatives of residuals in units of their errors."""
+    if sigma is None or np.ndim(sigma) == 2:
+        return weighed(jacobian, sigma)
+    return np.transpose(np.transpose(jacobian) / sigma)
+
+
 @implements(scipy.optimize.curve_fit)
 def curve_fit(
     f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None, bounds=(-np.inf, np.inf),
@@ -185,8 +192,6 @@ def curve_fit(
     """The parameters of a model that fits data, and their covariance."""
     if nan_policy is not None:
         raise NotImplementedError("scipy.optimize.curve_fit(nan_policy=...): drop what is not a number before")
-    if callable(jac):
-        raise NotImplementedError("scipy.optimize.curve_fit(jac=function): leave it out, or use least_squares")
     n = parameters(f) - 1 if p0 is None else len(p0)
     xs = np.asarray(xdata) if isinstance(xdata, (list, tuple)) else xdata
     ys = vector(ydata)
@@ -202,15 +207,20 @@ def curve_fit(
     options = {}
     for name, value in (
         ("method", method), ("ftol", ftol), ("xtol", xtol), ("gtol", gtol), ("maxfev", maxfev), ("max_nfev", max_nfev),
-        ("epsfcn", epsfcn), ("factor", factor), ("jac", jac), ("x_scale", x_scale),
+        ("epsfcn", epsfcn), ("factor", factor), ("jac", None if callable(jac) else jac), ("x_scale", x_scale),
     ):  # fmt: skip
         if value is not None:
             options[name] = value  # noqa: PERF403 - what is None is known while specialising
     if loss != "linear":
         options["loss"], options["f_scale"] = loss, f_scale
+    slope, more = None, ((), ())
+    if callable(jac):
+        columns = lambda q: weighed_columns(np.asarray(jac(xs, *[q[k] for k in range(n)])), errors)  # noqa: E731
+        slope, slope_floats, slope_others = closed(columns, (start,), (), ())
+        more = stop_gradient((slope_floats, slope_others))
     steep, steep_floats, steep_others = once(field, loss, f_scale, start, floats, others)
-    kit, p = (others, steep_others, ((), ()), ys.size, options), (floats, steep_floats, low, high)
-    x, _, _, _ = SOLUTION((settled, "dense", True), CURVE, (field, None, steep), kit, start, p)
+    kit, p = (others, steep_others, more, ys.size, options), (floats, steep_floats, low, high)
+    x, _, _, _ = SOLUTION((settled, "dense", True), CURVE, (field, slope, steep), kit, start, p)
     r, jacobian, _ = steep((x,), steep_floats, steep_others)
     covariance = np.linalg.inv(np.transpose(jacobian) @ jacobian)
     if not absolute_sigma:

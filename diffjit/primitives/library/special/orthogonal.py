@@ -15,19 +15,34 @@ from diffjit.primitives.library.series.powers import Poly1d
 from diffjit.primitives.registry import implements, present
 
 
-class Orthogonal:
+class Orthogonal(Poly1d):
     """A polynomial of a family and a degree, as SciPy's function of its values computes it."""
 
-    def __init__(self, function, n, shapes, monic):
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - as NumPy has it
+
+    stands_for = type(scipy.special.legendre(1))
+
+    def __init__(self, function, roots, n, shapes, monic):
         if monic:
             raise NotImplementedError("orthogonal polynomials with monic=True: divide by the leading coefficient")
         if n < 0:
             raise ValueError("n must be nonnegative.")
-        self.function, self.n, self.shapes = function, n, shapes
+        self.function, self.zeros, self.n, self.shapes = function, roots, n, shapes
 
-    def __call__(self, x):
-        """The value."""
-        return self.function(self.n, *self.shapes, x)
+    def __call__(self, val):
+        """The value at a point, or the polynomial of another one."""
+        if isinstance(val, np.poly1d):
+            return Poly1d(self.whole)(val)
+        return self.function(self.n, *self.shapes, val)
+
+    @property
+    def whole(self):
+        """The coefficients: by its roots, and by its value at a point beyond them."""
+        if self.n == 0:
+            return np.array([self.function(0, *self.shapes, 0.0)])
+        roots = self.zeros(self.n, *self.shapes)[0]
+        beyond = np.max(roots) + 1.0
+        return np.poly(roots) * (self.function(self.n, *self.shapes, beyond) / np.prod(beyond - roots))
 
     @property
     def order(self):
@@ -71,67 +86,67 @@ class Given(Poly1d):
 @implements(scipy.special.hermite)
 def hermite(n, monic=False):
     """The physicist's polynomial of Hermite's."""
-    return Orthogonal(scipy.special.eval_hermite, n, (), monic)
+    return Orthogonal(scipy.special.eval_hermite, scipy.special.roots_hermite, n, (), monic)
 
 
 @implements(scipy.special.hermitenorm)
 def hermitenorm(n, monic=False):
     """The statistician's polynomial of Hermite's."""
-    return Orthogonal(scipy.special.eval_hermitenorm, n, (), monic)
+    return Orthogonal(scipy.special.eval_hermitenorm, scipy.special.roots_hermitenorm, n, (), monic)
 
 
 @implements(scipy.special.legendre)
 def legendre(n, monic=False):
     """Legendre's polynomial."""
-    return Orthogonal(scipy.special.eval_legendre, n, (), monic)
+    return Orthogonal(scipy.special.eval_legendre, scipy.special.roots_legendre, n, (), monic)
 
 
 @implements(scipy.special.chebyt)
 def chebyt(n, monic=False):
     """Chebyshev's polynomial of the first kind."""
-    return Orthogonal(scipy.special.eval_chebyt, n, (), monic)
+    return Orthogonal(scipy.special.eval_chebyt, scipy.special.roots_chebyt, n, (), monic)
 
 
 @implements(scipy.special.chebyu)
 def chebyu(n, monic=False):
     """Chebyshev's polynomial of the second kind."""
-    return Orthogonal(scipy.special.eval_chebyu, n, (), monic)
+    return Orthogonal(scipy.special.eval_chebyu, scipy.special.roots_chebyu, n, (), monic)
 
 
 @implements(scipy.special.chebyc)
 def chebyc(n, monic=False):
     """Chebyshev's polynomial of the first kind, between -2 and 2."""
-    return Orthogonal(scipy.special.eval_chebyc, n, (), monic)
+    return Orthogonal(scipy.special.eval_chebyc, scipy.special.roots_chebyc, n, (), monic)
 
 
 @implements(scipy.special.chebys)
 def chebys(n, monic=False):
     """Chebyshev's polynomial of the second kind, between -2 and 2."""
-    return Orthogonal(scipy.special.eval_chebys, n, (), monic)
+    return Orthogonal(scipy.special.eval_chebys, scipy.special.roots_chebys, n, (), monic)
 
 
 @implements(scipy.special.sh_chebyt)
 def sh_chebyt(n, monic=False):
     """Chebyshev's polynomial of the first kind, between 0 and 1."""
-    return Orthogonal(scipy.special.eval_sh_chebyt, n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_chebyt, scipy.special.roots_sh_chebyt, n, (), monic)
 
 
 @implements(scipy.special.sh_chebyu)
 def sh_chebyu(n, monic=False):
     """Chebyshev's polynomial of the second kind, between 0 and 1."""
-    return Orthogonal(scipy.special.eval_sh_chebyu, n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_chebyu, scipy.special.roots_sh_chebyu, n, (), monic)
 
 
 @implements(scipy.special.sh_legendre)
 def sh_legendre(n, monic=False):
     """Legendre's polynomial, between 0 and 1."""
-    return Orthogonal(scipy.special.eval_sh_legendre, n, (), monic)
+    return Orthogonal(scipy.special.eval_sh_legendre, scipy.special.roots_sh_legendre, n, (), monic)
 
 
 @implements(scipy.special.laguerre)
 def laguerre(n, monic=False):
     """Laguerre's polynomial."""
-    return Orthogonal(scipy.special.eval_laguerre, n, (), monic)
+    return Orthogonal(scipy.special.eval_laguerre, scipy.special.roots_laguerre, n, (), monic)
 
 
 @implements(scipy.special.genlaguerre)
@@ -139,13 +154,13 @@ def genlaguerre(n, alpha, monic=False):
     """Laguerre's generalised polynomial."""
     if alpha <= -1:
         raise ValueError("alpha must be > -1")
-    return Orthogonal(scipy.special.eval_genlaguerre, n, (alpha,), monic)
+    return Orthogonal(scipy.special.eval_genlaguerre, scipy.special.roots_genlaguerre, n, (alpha,), monic)
 
 
 @implements(scipy.special.gegenbauer)
 def gegenbauer(n, alpha, monic=False):
     """Gegenbauer's polynomial."""
-    return Orthogonal(scipy.special.eval_gegenbauer, n, (alpha,), monic)
+    return Orthogonal(scipy.special.eval_gegenbauer, scipy.special.roots_gegenbauer, n, (alpha,), monic)
 
 
 @implements(scipy.special.jacobi)
@@ -153,7 +168,7 @@ def jacobi(n, alpha, beta, monic=False):
     """Jacobi's polynomial."""
     if alpha <= -1 or beta <= -1:
         raise ValueError("alpha and beta must be greater than -1")
-    return Orthogonal(scipy.special.eval_jacobi, n, (alpha, beta), monic)
+    return Orthogonal(scipy.special.eval_jacobi, scipy.special.roots_jacobi, n, (alpha, beta), monic)
 
 
 # Values of a degree ---------------------------------------------------------------------------------------------------
