@@ -19,6 +19,9 @@ row("tf2ss", lambda x, y: sg.tf2ss([x, y], [1.5 * x, 0.2, y]), 0.7, 1.3, of=sg.t
 row("ss2tf", sg.ss2tf, A, B, C, D, of=sg.ss2tf)
 row("abcd_normalize", lambda a: sg.abcd_normalize(a, B, C, D)[0] * a, A, of=sg.abcd_normalize)
 row("zpk2tf", lambda z, k: sg.zpk2tf(z, [0.3, 0.5 + 0.2j, 0.5 - 0.2j], k), U[:2], 1.4, of=sg.zpk2tf)
+row("ss2zpk", lambda x, y: tuple(np.real(part) for part in sg.ss2zpk(
+    np.array([[x, 1.0], [-2.0, -y]]), np.array([[0.0], [1.0]]), np.array([[1.0, x]]), np.zeros((1, 1)))),
+    0.7, 1.3, of=sg.tf2zpk)  # fmt: skip
 row("tf2zpk", lambda x, y: tuple(np.real(part) for part in sg.tf2zpk([x, y], [1.0, 3.0, y])), 0.7, 1.3, of=sg.tf2zpk)
 row("zpk2ss", lambda x, y: sg.zpk2ss([x], [y, -1.0], 2.0), 0.7, -1.3, of=sg.zpk2ss)
 row("sos2tf", lambda b, a: sg.sos2tf(np.concatenate((b, np.ones((2, 1)), a), axis=1)), SOS, TAILS, of=sg.sos2tf)

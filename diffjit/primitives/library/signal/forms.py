@@ -114,6 +114,8 @@ def zpk2tf(z, p, k):
 @implements(scipy.signal.tf2zpk)
 def tf2zpk(b, a):
     """Zeros, poles and a gain from a quotient of polynomials."""
+    if np.ndim(b) > 1:  # of `ss2tf`, whose row begins with zeros
+        b, a = scipy.signal.normalize(b, a)
     b, a = coefficients(b, "b"), coefficients(a, "a")
     return np.roots(b), np.roots(a), b[0] / a[0]
 
