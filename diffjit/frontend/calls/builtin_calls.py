@@ -98,7 +98,8 @@ class BuiltinCalls(Mixin):
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
         if is_none(ndigits):
-            return self.to_int(self.ew("rint", number))
+            whole = isinstance(number, Value) and isinstance(number.type, Scalar) and number.type.dtype.kind in "biu"
+            return self.to_int(number if whole else self.ew("rint", number))
         if isinstance(number, Value) and number.type == FLOAT:
             return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
         rounded = self.call_static(np.round, [number, ndigits], {}, None)

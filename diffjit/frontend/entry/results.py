@@ -157,8 +157,9 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
             return (held.cls or set)(items)
         return OrderedDict(items) if held.cls is OrderedDict else items
     if isinstance(held, av.ObjC) and ITEMS in held.fields:
+        kind = "dict" if issubclass(held.cls, dict) else "list"
         raise TypeProblem(
-            "DJ319", f"the function returns {describe(held)}, a class of dicts", cure="return dict(...) of it"
+            "DJ319", f"the function returns {describe(held)}, a class of {kind}s", cure=f"return {kind}(...) of it"
         )
     if isinstance(held, av.ObjC) and held.cls is Table:
         keys, values = (output(interpreter, held.fields[name], outs) for name in ("kept_keys", "kept_values"))

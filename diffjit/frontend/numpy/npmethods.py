@@ -191,6 +191,15 @@ class NumpyMethods(Mixin):
         kind = value.type.dtype.kind
         return self.cast(value, {"f": np.float64, "c": np.complex128, "b": np.bool_}.get(kind, np.int64), weak=True)
 
+    def own_truth(self, found: Any) -> Any:
+        """A truth value of Python's own: its containers give such, whatever the comparisons of their items gave."""
+        if not (isinstance(found, Value) and found.type == Scalar(np.dtype(bool))):
+            return found
+        made = self.as_weak(found)
+        if found in self.facts:
+            self.facts[made] = self.facts[found]
+        return made
+
     def tolist(self, value: Value) -> Any:
         """A (nested) list of Python numbers."""
         if isinstance(value.type, Scalar):

@@ -1,4 +1,4 @@
-"""Objects of users' classes of dicts: attributes, and the methods of `dict` as the library writes them."""
+"""Objects of users' classes of dicts and lists: attributes, and the methods of these as the library writes them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.primitives.library import containers, tables
-from diffjit.primitives.library.derived import dicts
+from diffjit.primitives.library.derived import dicts, lists
 
 _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
 _STATES = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what makes copies of an object
 # What Python asks an object whose items it takes over, where its class has one of its own
 _READS = ("__iter__", "keys", "__getitem__")
+_INHERITED = {dict: dicts.Inherited, collections.OrderedDict: dicts.Inherited, list: lists.Inherited}
 
 
 def _is_known(cls: type) -> bool:
@@ -32,15 +33,20 @@ def _is_known(cls: type) -> bool:
 
 
 class Derived(Mixin):
-    """Mixin of the interpreter: classes that derive from Python's dicts."""
+    """Mixin of the interpreter: classes that derive from Python's dicts and lists."""
 
     def is_of_dicts(self, cls: type) -> bool:
         """Whether a user's class is one of dicts, with or without an order."""
         return issubclass(cls, dict) and not issubclass(cls, collections.defaultdict | collections.Counter)
 
+    def is_of_lists(self, cls: type) -> bool:
+        """Whether a user's class is one of lists."""
+        return issubclass(cls, list) and cls is not list and not _is_known(cls)
+
     def blank(self, cls: type) -> av.Ref:
         """A new object before its `__init__`."""
-        return self.new(av.ObjC(cls, {dicts.ITEMS: self.new(av.DictC({}))} if self.is_of_dicts(cls) else {}))
+        items = av.DictC({}) if self.is_of_dicts(cls) else av.ListC(()) if self.is_of_lists(cls) else None
+        return self.new(av.ObjC(cls, {} if items is None else {dicts.ITEMS: self.new(items)}))
 
     def lifted_of_dicts(self, key: Any, value: Any, getter: Callable[[], Any]) -> av.Ref | None:
         """An object from outside of a user's class of dicts, with attributes and methods; None of anything else.
@@ -96,20 +102,21 @@ class Derived(Mixin):
         return found
 
     def inherited(self, cls: type, found: Any) -> Any:
-        """The library's version of what a class has from `dict` or `OrderedDict`; None of anything else."""
+        """The library's version of what a class has from `dict`, `OrderedDict` or `list`; None of anything else."""
         if not isinstance(found, types.WrapperDescriptorType | types.MethodDescriptorType):
             return None
         base, name = found.__objclass__, found.__name__
-        if base not in (dict, collections.OrderedDict) or not issubclass(cls, base):
+        if base not in _INHERITED or not issubclass(cls, base) or (base is list and _is_known(cls) and cls is not list):
             return None
-        own = vars(dicts.Inherited).get(name)
+        own = vars(_INHERITED[base]).get(name)
         if own is None or (base is collections.OrderedDict and name in _IN_ORDER):
             raise self.unsupported("DJ118", f"`{name}` of a class of {base.__name__}s", None, "write it with its items")
-        return self.fn_of(dicts.found_or_made if name == "__getitem__" and self.class_has(cls, "__missing__") else own)
+        missing = base is not list and name == "__getitem__" and self.class_has(cls, "__missing__")
+        return self.fn_of(dicts.found_or_made if missing else own)
 
     @core(dicts.items_of)
     def items_of(self, owner: Any) -> Any:
-        """The dict behind an object of a class of dicts."""
+        """The dict or list behind an object of a class of these."""
         cls = self.object_class(owner)
         if cls is None or dicts.ITEMS not in self.contents(owner).fields:
             if cls is not None and self.is_of_dicts(cls):
@@ -131,6 +138,11 @@ class Derived(Mixin):
             message = f"the items of `{name}`, a class of dicts with a way of its own to read them"
             raise self.unsupported("DJ113", message, None, "take them one by one")
         return items
+
+    def plain_list(self, value: Any) -> Any:
+        """What a list's own operators take from an object of a class of lists: its items; anything else is itself."""
+        cls = self.object_class(value)
+        return self.items_of(value) if cls is not None and self.is_of_lists(cls) else value
 
     def _read_by_keys(self, mapping: av.Ref) -> av.Ref:
         """A dict of the items that an object has under its keys."""
@@ -158,9 +170,12 @@ class Derived(Mixin):
             raise self.unsupported(
                 "DJ118", f"a copy of `{cls.__name__}`, which has a `{stated}` of its own", None, cure
             )
-        if self.is_of_dicts(cls) and own:
+        if self.is_of_lists(cls):
+            own = any(tree.is_function(self.class_lookup(cls, name)) for name in ("append", "extend", "__iter__"))
+        if (self.is_of_dicts(cls) or self.is_of_lists(cls)) and own:
             cure = "make another one, and enter the items"
-            raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of dicts", None, cure)
+            kind = "dict" if self.is_of_dicts(cls) else "list"
+            raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of {kind}s", None, cure)
 
     def has_own_copy(self, held: Any, name: str) -> bool:
         """Whether an object has a `__copy__` or `__deepcopy__` of the user's."""

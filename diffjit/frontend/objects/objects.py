@@ -17,7 +17,7 @@ from diffjit.errors import DiffjitError
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.outside.surroundings import is_library
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.machines import variable
 from diffjit.frontend.syntax.managers import is_manager
 from diffjit.frontend.syntax.mixin import Mixin
@@ -79,6 +79,7 @@ class Objects(Mixin):
         if (
             built is not None
             and not self.is_of_dicts(cls)
+            and not self.is_of_lists(cls)
             and cls.__module__.split(".")[0] not in sys.stdlib_module_names
         ):
             cure = f"keep a {built.__name__} in an attribute of the object"
@@ -128,11 +129,11 @@ class Objects(Mixin):
             raise self.unsupported("DJ113", f"`__new__` of `{cls.__name__}`, which gives one of several", node, cure)
         return self.initialised(made, own, args, kwargs, node) if own is not None and issubclass(own, cls) else made
 
-    @core(object.__new__)
-    def object_new(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """`object.__new__(cls)`: an object without attributes."""
-        del args, kwargs
-        return self.new(av.ObjC(cls.obj, {}))
+    @kinds(object=object.__new__, dict=dict.__new__, list=list.__new__)
+    def object_new(self, kind: str, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """`object.__new__(cls)`: an object without attributes; of a class of dicts or lists, one without items."""
+        del kind, args, kwargs
+        return self.blank(cls.obj)
 
     @core(tuple.__new__)
     def tuple_new(self, cls: Any, items: Any = None) -> Any:

@@ -56,7 +56,7 @@ class OperatorFunctions(Mixin):
 
     @core(operator.contains)
     def op_contains(self, a: Any, b: Any) -> Any:
-        return self.contains(b, a, None)
+        return self.own_truth(self.contains(b, a, None))
 
     @core(operator.concat)
     def op_concat(self, a: Any, b: Any) -> Any:

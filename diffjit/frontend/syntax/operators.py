@@ -111,6 +111,7 @@ class Operators(Mixin):
             return self.percent_format(left.obj, right, node)
         if self.is_part_of_tuple(left) or self.is_part_of_tuple(right):
             return self.joined_parts(kind, left, right, node)
+        right = self.plain_list(right) if kind == "add" and self.is_sequence(left) else right
         self.check_sequences(kind, left, right, node)
         if kind in ("add", "multiply") and (self.is_sequence(left) or self.is_sequence(right)):
             joined = self.sequence_operator(kind, left, right, node)
@@ -250,7 +251,7 @@ class Operators(Mixin):
             outcome = self.identical(left, right)
             return outcome if isinstance(op, gast.Is) else self.logical_not(outcome)
         if isinstance(op, (gast.In, gast.NotIn)):
-            outcome = self.contains(left, right, node)
+            outcome = self.own_truth(self.contains(left, right, node))
             return outcome if isinstance(op, gast.In) else self.logical_not(outcome)
         kind = COMPARE[type(op)]
         return self.compare_kind(kind, left, right, node)
@@ -276,9 +277,10 @@ class Operators(Mixin):
             return user
         keyed = self.compare_keyed(kind, left, right, node)
         if keyed is not None:
-            return keyed
+            return self.own_truth(keyed)
         if self.is_sequence(left) and self.is_sequence(right):
-            return self.compare_sequences(kind, left, right, node)
+            found = self.compare_sequences(kind, left, right, node)
+            return self.own_truth(found) if kind in ("equal", "not_equal") else found  # an order is that of two items
         if kind in ("equal", "not_equal") and self.never_equal(left, right):
             return Static(kind == "not_equal")
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):

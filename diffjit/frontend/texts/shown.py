@@ -254,6 +254,8 @@ class Shown(Mixin):
             raise self._not_written(ref)
         if held.cls is types.SimpleNamespace:
             return self._named("namespace", self.all_fields(held).items())
+        if self.is_of_lists(held.cls):
+            return self._of_object(self.items_of(ref))
         if self.is_of_dicts(held.cls):
             items = self.contents(self.items_of(ref)).items
             ordered = issubclass(held.cls, collections.OrderedDict)

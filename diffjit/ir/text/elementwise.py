@@ -47,6 +47,8 @@ class Elementwise:
 
     def elementwise(self, op: Op, args: Sequence[ast.expr]) -> ast.expr | None:
         """The expression of an elementwise operation, None where the kind is none of these."""
+        if _counts_truths(op):  # NumPy's own bools, which may stand there, have other sums, and no differences
+            args = [syntax.call("int", a) for a in args]
         special = getattr(self, f"ew_{op.kind}", None)
         if special is not None:
             return special(op, args)
@@ -190,6 +192,13 @@ class Elementwise:
         if wanted.weak:
             return syntax.call(PYTHON_TYPES[wanted.dtype.kind], tree)
         return syntax.call("np.bool_" if wanted.dtype.kind == "b" else f"np.{wanted.dtype.name}", tree)
+
+
+def _counts_truths(op: Op) -> bool:
+    """Whether this is arithmetic of Python's bools alone: `(a > 1) + (b > 2)`."""
+    out, operands = op.out.type, [v.type for v in op.inputs]
+    counted = isinstance(out, Scalar) and out.weak and out.dtype.kind in "iu"
+    return counted and all(isinstance(ty, Scalar) and ty.weak and ty.dtype.kind == "b" for ty in operands)
 
 
 def _truth(ty: object, tree: ast.expr) -> ast.expr:
