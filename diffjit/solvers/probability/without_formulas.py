@@ -119,6 +119,10 @@ def of_density(p):
     return np.where(p > 1e-290, special.entr(p), 0.0)[()]
 
 
+LEVYS = (type(stats.levy), type(stats.levy_l))
+OF_LEVYS = 0.5 * (1.0 + 3.0 * np.euler_gamma + np.log(16.0 * np.pi))  # their tails are too long to integrate
+
+
 @implements(stats.rv_continuous.entropy, stats.rv_discrete.entropy)
 def entropy(self, *args, **kwds):
     """The entropy."""
@@ -127,7 +131,9 @@ def entropy(self, *args, **kwds):
     shapes, _, scale = families.settled(self, args, kwds)
     only_numbers(self, shapes, "entropy")
     low, high = self._get_support(*shapes)
-    if isinstance(self, stats.rv_discrete):
+    if isinstance(self, LEVYS):
+        unit = OF_LEVYS
+    elif isinstance(self, stats.rv_discrete):
         start = middle_count(self, shapes, low, high)
         unit = over_counts(lambda k: special.entr(self.pmf(k, *shapes)), low, high, start)
     else:
