@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import gast
 
 import diffjit.primitives
-from diffjit.errors import DiffjitError, NoRule, TypeProblem, UnsupportedSyntax
+from diffjit.errors import DiffjitError, TypeProblem, UnsupportedSyntax
 from diffjit.frontend.calls.builtin_calls import BuiltinCalls
 from diffjit.frontend.calls.calls import Calls
 from diffjit.frontend.calls.classes import Classes
@@ -248,9 +248,7 @@ class Interpreter(
         """Whether the place is in a branch inside of a loop that binds a name: an earlier turn may have bound it."""
         return bool(self.loops) and name in self.loops[-1].assigned and self.forks > self.loops[-1].forks
 
-    def unbound(
-        self, name: str, node: gast.AST | None = None, *, later: bool, of: type | None = None
-    ) -> TypeProblem | NoRule:
+    def unbound(self, name: str, node: gast.AST | None = None, *, later: bool, of: type | None = None) -> DiffjitError:
         """The error of a variable without a value; `later`: the program raises when it runs, if it comes here.
 
         `of`: the class of the object that it is an attribute of.

@@ -7,7 +7,7 @@ import itertools
 import operator
 import re
 import string
-from _string import formatter_field_name_split
+from _string import formatter_field_name_split  # pyright: ignore[reportMissingImports]
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -596,7 +596,7 @@ class Vectorize:
         if count == 0:
             if more:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            none = tuple(np.empty(arrays[0].shape, np.dtype(kind)) for kind in self.otypes)
+            none = tuple(np.empty(arrays[0].shape, np.dtype(kind)) for kind in self.otypes or ())
             return none if len(none) > 1 else none[0]
 
         def at(k):
