@@ -288,7 +288,7 @@ class Bunch(dict):
 NUMBER, PAIR, DICT, LIST = Hundredfold(2.0), Triple(1.0, 2.0), Doubling(a=1.5), Negated([1.0, 2.0])
 SHARED = {
     "number": lambda x: NUMBER * x, "tuple": lambda x: PAIR[0] * x, "list": lambda x: LIST[0] * x,
-    "made": lambda x: Negated([x])[0],
+    "made": lambda x: Hundredfold(x) * 2.0,
 }  # fmt: skip
 
 
@@ -300,9 +300,9 @@ def test_two_natures_are_refused(name):
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_items_are_read_as_the_class_says(backend):
-    f = lambda x: DICT["a"] * x**2 + DICT.get("a", 0.0) * x + sum(DICT.values())
+    f = lambda x: DICT["a"] * x**2 + DICT.get("a", 0.0) * x + sum(DICT.values()) + Negated([x])[0]
     assert dj.jit(f, backend=backend)(1.3) == f(1.3)
-    np.testing.assert_allclose(dj.grad(f, backend=backend)(1.3), 2.0 * 3.0 * 1.3 + 1.5)
+    np.testing.assert_allclose(dj.grad(f, backend=backend)(1.3), 2.0 * 3.0 * 1.3 + 1.5 - 1.0)
 
 
 class Ordered(collections.OrderedDict):
