@@ -1,5 +1,6 @@
 """A function in plain Python, and what diffjit makes of it to first order, against its values and differences."""
 
+import numpy as np
 import pytest
 
 import diffjit as dj
@@ -17,3 +18,19 @@ def along(f, x, t, backend="python"):
     value, slope = dj.jvp(f, (x,), (t,), backend=backend)
     assert value == pytest.approx(f(x), rel=1e-12)
     assert slope == pytest.approx((f(x + 1e-6 * t) - f(x - 1e-6 * t)) / 2e-6, rel=1e-7)
+
+
+def of_an_array(f, x, backend="python", *, step=1e-5, slopes=1e-8):
+    """Value, gradient and a tangent by one array, whose numbers move one after the other."""
+    assert dj.jit(f, backend=backend)(x) == pytest.approx(f(x), rel=1e-12)
+    wanted = np.array([(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(x.size)])
+    np.testing.assert_allclose(dj.grad(f, backend=backend)(x), wanted, rtol=slopes, atol=slopes)
+    assert dj.jvp(f, (x,), (x,), backend=backend)[1] == pytest.approx(wanted @ x, rel=slopes)
+
+
+def bend_and_lanes(f, x, other, *, step=1e-5, bends=1e-7):
+    """The compiled Hessian against differences of the gradient, and the gradient at two points at once."""
+    gradient = dj.grad(f)
+    wanted = [(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(x.size)]
+    np.testing.assert_allclose(dj.hessian(f)(x), wanted, rtol=bends, atol=bends)
+    np.testing.assert_allclose(dj.vmap(gradient)(np.stack([x, other])), [gradient(x), gradient(other)])

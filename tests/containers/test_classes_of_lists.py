@@ -7,6 +7,7 @@ import pytest
 
 import diffjit as dj
 from diffjit.errors import DiffjitError
+from tests.first_order import bend_and_lanes, of_an_array
 
 X = np.array([0.7, 1.3, 2.1])
 
@@ -135,20 +136,12 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_programs(f):
-    wanted = f(X)
-    assert dj.jit(f, backend="python")(X) == pytest.approx(wanted, rel=1e-12)
-    h = 1e-6
-    slopes = np.array([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)])
-    np.testing.assert_allclose(dj.grad(f, backend="python")(X), slopes, rtol=1e-7, atol=1e-7)
-    assert dj.jvp(f, (X,), (X,), backend="python")[1] == pytest.approx(slopes @ X, rel=1e-7)
+    of_an_array(f, X, step=1e-6, slopes=1e-7)
 
 
 @pytest.mark.parametrize("f", [attributes_and_items, of_run_time_length, methods_of_its_own])
 def test_compiled_second_order_and_lanes(f):
-    h, gradient = 1e-6, dj.grad(f)
-    wanted = [(gradient(X + h * e) - gradient(X - h * e)) / (2 * h) for e in np.eye(3)]
-    np.testing.assert_allclose(dj.hessian(f)(X), wanted, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(dj.vmap(gradient)(np.stack([X, 1.01 * X])), [gradient(X), gradient(1.01 * X)])
+    bend_and_lanes(f, X, 1.01 * X, step=1e-6, bends=1e-6)
 
 
 def test_texts(capsys):

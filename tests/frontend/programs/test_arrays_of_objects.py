@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import bend_and_lanes, of_an_array
 
 X = np.array([0.3, 0.7, 0.5])
 
@@ -138,22 +139,13 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_programs(f):
-    wanted = f(X)
-    assert dj.jit(f, backend="python")(X) == pytest.approx(wanted, rel=1e-12)
-    h = 1e-5
-    slopes = np.array([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)])
-    np.testing.assert_allclose(dj.grad(f, backend="python")(X), slopes, rtol=1e-8, atol=1e-8)
-    assert dj.jvp(f, (X,), (X,), backend="python")[1] == pytest.approx(slopes @ X, rel=1e-8)
+    of_an_array(f, X)
 
 
 @pytest.mark.parametrize("f", [parts_of_run_time_length, rows_and_columns, arithmetic, of_python])
 def test_compiled_second_order_and_lanes(f):
-    h, gradient = 1e-5, dj.grad(f)
-    slopes = np.array([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)])
-    np.testing.assert_allclose(gradient(X), slopes, rtol=1e-8, atol=1e-8)
-    wanted = [(gradient(X + h * e) - gradient(X - h * e)) / (2 * h) for e in np.eye(3)]
-    np.testing.assert_allclose(dj.hessian(f)(X), wanted, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(dj.vmap(gradient)(np.stack([X, 2 * X])), [gradient(X), gradient(2 * X)])
+    of_an_array(f, X, "numba")
+    bend_and_lanes(f, X, 2 * X)
 
 
 def out_of_bounds(x):
