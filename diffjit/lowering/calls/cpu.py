@@ -78,10 +78,11 @@ def compile_function(
         written.append(module.text)
         return _never
     key = int(cache.digest(module.text)[:15], 16)
-    dispatcher = getattr(_load(module, name_hint or function.name, key), module.entry)
+    loaded = _load(module, name_hint or function.name, key)
+    dispatcher = getattr(loaded, module.entry)
     words = {n: _words(op) for n, op in module.ops.items()}
     first = FirstCall(dispatcher, module.places, settled=settled, loc=_place(function))
-    _stays_for(first, dispatcher.py_func.__module__)
+    _stays_for(first, loaded)
     entry = Entry(
         function.name,
         len(function.results),
@@ -134,7 +135,7 @@ def _words(op: Op) -> failures.Words:
 
 
 def _load(module: Module, hint: str, key: int) -> types.ModuleType:
-    """Write, import and register the generated module."""
+    """Write and import the generated module."""
     stem = re.sub(r"\W", "_", hint) or "function"
     path = cache.module_file(stem, module.text)
     name = f"{cache.PACKAGE}.{path.stem}"
@@ -148,19 +149,20 @@ def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     tree = ast.parse(module.text)
     exec(compile(tree, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
     setattr(loaded, TREES, functions(tree))
-    sys.modules[name] = loaded
     return loaded
 
 
 _users: Counter[str] = Counter()  # how many programs run what each generated module holds
 
 
-def _stays_for(program: FirstCall, name: str) -> None:
+def _stays_for(program: FirstCall, loaded: types.ModuleType) -> None:
     """A generated module is among those of Python, where Numba looks for it, as long as there is a program of it.
 
     Machine code ends with the dispatchers, and these with their module.
     """
+    name = loaded.__name__
     _users[name] += 1
+    sys.modules[name] = loaded  # again, where the last other program of it has ended since it was found
     weakref.finalize(program, _leave, name).atexit = False
 
 
