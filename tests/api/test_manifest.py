@@ -115,6 +115,10 @@ SAME = {
         from scipy.optimize import brentq
         def loss(x): return brentq(lambda t, a: np.cos(t) - a * t, 0.0, 2.0, args=(x[0],)) * x[1] + x[2]
     """,
+    "functions that are made for each of several": """
+        from numpy.polynomial import chebyshev, legendre
+        def loss(x): return np.sum(legendre.legder(x)) + chebyshev.chebval(x[0], x)
+    """,
     "an error with words": """
         def loss(x):
             if x[0] > 100.0:

@@ -98,7 +98,7 @@ def refuse_unusual(array: np.ndarray) -> None:
 _TAKEN_FOR = (int, float, complex, list, tuple, set, frozenset)  # what objects of the user's classes may be as well
 
 
-def plain_number(cls: type, _base: type = float) -> None:
+def _plain_number(cls: type) -> None:
     """Refuse a class of numbers that has operators of its own, as some classes of units have."""
     if tree.has_own_operators(cls):
         what = f"a number of class `{cls.__name__}`, which has operators of its own"
@@ -196,7 +196,10 @@ class Lifting(Mixin):
         if base is None or hasattr(cls, "_fields") or isinstance(value, (bool, np.generic)):
             return
         if cls.__module__.split(".")[0] not in sys.stdlib_module_names:
-            (plain_number if base in (int, float, complex) else _plain_operators)(cls, base)
+            if base in (int, float, complex):
+                _plain_number(cls)
+            else:
+                _plain_operators(cls, base)
             self.own_classes.setdefault(base, {})[cls] = None
 
     def refuse_own(self, plain: type, differs: Callable[[type], bool]) -> None:

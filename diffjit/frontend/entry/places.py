@@ -247,6 +247,7 @@ LIBRARIES = frozenset({
     "operator", "random", "scipy", "sys", "typing", "warnings",
 })  # fmt: skip
 """Packages whose modules hold what is theirs, not the program's."""
+WRITTEN = "diffjit.primitives.library."  # modules of NumPy's and SciPy's functions and classes as programs
 LIBRARY = ("diffjit.primitives.", "diffjit.solvers.", "diffjit.api.")  # modules of functions that programs call
 
 
@@ -257,4 +258,6 @@ def in_library(getter: Getter) -> bool:
         place, (Item, Part, Column)
     ):  # the owner of others is the object itself, which may answer anything
         place = place.owner
+    if isinstance(place, Cell):  # of a function that is made for each of several, when its module is read
+        return str(place.function.__module__).startswith(WRITTEN)
     return isinstance(place, (Global, Absent)) and str(place.namespace.get("__name__", "")).startswith(LIBRARY)

@@ -157,7 +157,7 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
             return (held.cls or set)(items)
         return OrderedDict(items) if held.cls is OrderedDict else items
     if isinstance(held, av.ObjC) and ITEMS in held.fields:
-        kind = "dict" if issubclass(held.cls, dict) else "list"
+        kind = interpreter.container_of(held.cls).__name__  # pyright: ignore[reportOptionalMemberAccess] - it has items
         raise TypeProblem(
             "DJ319", f"the function returns {describe(held)}, a class of {kind}s", cure=f"return {kind}(...) of it"
         )

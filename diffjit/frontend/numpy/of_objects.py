@@ -5,6 +5,7 @@ The latter are `primitives.library.subclasses.of_objects`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,14 +46,13 @@ class ObjectArrays(Mixin):
         arrays = [i for i in items if isinstance(i, Value) and isinstance(i.type, Array) and i.type.ndim > 0]
         options: dict[str, Any] = {}
         if arrays and len(arrays) == len(items):
-            same = [self.same(self.dim(arrays[0], 0), self.dim(a, 0)) for a in arrays[1:]]
-            if not all(isinstance(s, Static) for s in same):
-                options = {"most": Static(1)}
-            if options and not any(isinstance(s, Static) and not s.obj for s in same):
+            lengths = [self.dim(a, 0) for a in arrays]
+            same = functools.reduce(self.both, [self.same(lengths[0], n) for n in lengths[1:]], Static(True))
+            if isinstance(same, Value):
                 message = "an array of objects whose items are arrays of one length: fill np.empty(n, dtype=object)"
-                for other in same[1:]:
-                    same[0] = self.ew("logical_and", same[0], other)
-                self.refuse_if(same[0], NotImplementedError, message)
+                self.refuse_if(same, NotImplementedError, message)
+            if not (isinstance(same, Static) and same.obj):
+                options = {"most": Static(1)}
         return self.call(Static(room(_ROOM).listed), [value], options)
 
     def count_of_objects(self, value: Any) -> int | None:

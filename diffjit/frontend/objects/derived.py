@@ -23,6 +23,7 @@ _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict h
 _STATES = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what makes copies of an object
 # What Python asks an object whose items it takes over, where its class has one of its own
 _READS = ("__iter__", "keys", "__getitem__")
+_COPYING = {dict: ("__setitem__",), list: ("append", "extend", "__iter__")}  # what enters the items of a copy
 _INHERITED = {dict: dicts.Inherited, collections.OrderedDict: dicts.Inherited, list: lists.Inherited}
 
 
@@ -43,10 +44,15 @@ class Derived(Mixin):
         """Whether a user's class is one of lists."""
         return issubclass(cls, list) and cls is not list and not _is_known(cls)
 
+    def container_of(self, cls: type) -> type | None:
+        """`dict` or `list`, where a user's class is one of these; None of any other class."""
+        return dict if self.is_of_dicts(cls) else list if self.is_of_lists(cls) else None
+
     def blank(self, cls: type) -> av.Ref:
         """A new object before its `__init__`."""
-        items = av.DictC({}) if self.is_of_dicts(cls) else av.ListC(()) if self.is_of_lists(cls) else None
-        return self.new(av.ObjC(cls, {} if items is None else {dicts.ITEMS: self.new(items)}))
+        kind = self.container_of(cls)
+        items = av.DictC({}) if kind is dict else av.ListC(())
+        return self.new(av.ObjC(cls, {} if kind is None else {dicts.ITEMS: self.new(items)}))
 
     def lifted_of_dicts(self, key: Any, value: Any, getter: Callable[[], Any]) -> av.Ref | None:
         """An object from outside of a user's class of dicts, with attributes and methods; None of anything else.
@@ -163,19 +169,17 @@ class Derived(Mixin):
 
     def check_copied(self, cls: type) -> None:
         """Refuse a copy for which Python would call the class, or a method of its own."""
-        own = issubclass(cls, collections.OrderedDict) or tree.is_function(self.class_lookup(cls, "__setitem__"))
         stated = next((name for name in _STATES if tree.is_function(self.class_lookup(cls, name))), None)
         if stated is not None and not cls.__module__.startswith("diffjit."):
             cure = "make another object, and set its attributes"
             raise self.unsupported(
                 "DJ118", f"a copy of `{cls.__name__}`, which has a `{stated}` of its own", None, cure
             )
-        if self.is_of_lists(cls):
-            own = any(tree.is_function(self.class_lookup(cls, name)) for name in ("append", "extend", "__iter__"))
-        if (self.is_of_dicts(cls) or self.is_of_lists(cls)) and own:
+        kind = self.container_of(cls)
+        asked = any(tree.is_function(self.class_lookup(cls, name)) for name in _COPYING.get(kind, ()))
+        if kind is not None and (asked or issubclass(cls, collections.OrderedDict)):
             cure = "make another one, and enter the items"
-            kind = "dict" if self.is_of_dicts(cls) else "list"
-            raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of {kind}s", None, cure)
+            raise self.unsupported("DJ118", f"a copy of `{cls.__name__}`, a class of {kind.__name__}s", None, cure)
 
     def has_own_copy(self, held: Any, name: str) -> bool:
         """Whether an object has a `__copy__` or `__deepcopy__` of the user's."""

@@ -16,6 +16,7 @@ from diffjit import tree
 from diffjit.errors import DiffjitError
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
+from diffjit.frontend.entry.places import WRITTEN
 from diffjit.frontend.outside.surroundings import is_library
 from diffjit.frontend.syntax.handlers import core, kinds
 from diffjit.frontend.syntax.machines import variable
@@ -78,8 +79,7 @@ class Objects(Mixin):
         built = next((b for b in _CONTAINERS if issubclass(cls, b)), None)
         if (
             built is not None
-            and not self.is_of_dicts(cls)
-            and not self.is_of_lists(cls)
+            and self.container_of(cls) is None
             and cls.__module__.split(".")[0] not in sys.stdlib_module_names
         ):
             cure = f"keep a {built.__name__} in an attribute of the object"
@@ -353,8 +353,9 @@ class Objects(Mixin):
             return av.Method(Static(obj), name)
         if is_ctypes(value):  # of a library, or what has been put in its place
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)
-        self.portable &= isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
-        return self.lift_static(value) if is_library(obj) else self.attribute_of(obj, name, value)
+        fixed = isinstance(obj, type) and obj.__module__.startswith(WRITTEN)
+        self.portable &= fixed or isinstance(obj, (str, bytes, np.dtype, np.ufunc)) or _is_fixed_library(obj)
+        return self.lift_static(value) if fixed or is_library(obj) else self.attribute_of(obj, name, value)
 
     def object_attribute(self, owner: av.Ref, held: av.ObjC, name: str, node: Any) -> Any:
         read = self.own_access(held, "__getattribute__")

@@ -14,7 +14,7 @@ import numpy as np
 
 from diffjit.primitives.library.axes import as_float
 from diffjit.primitives.library.series import recurrences
-from diffjit.primitives.library.series.recurrences import added, whole
+from diffjit.primitives.library.series.recurrences import added, trimmed, whole
 from diffjit.primitives.registry import implements
 
 BASE = np.polynomial.Polynomial.__mro__[1]  # in programs, objects say that they are NumPy's
@@ -34,11 +34,7 @@ class Series:
     @property
     def coef(self):
         """The coefficients."""
-        n = self.series.shape[0]
-        if self.dropping:
-            while n > 1 and self.series[n - 1] == 0:
-                n -= 1
-        return self.series[:n].copy()
+        return trimmed(self.series).copy() if self.dropping else self.series.copy()
 
     def degree(self):
         """The highest degree of a term."""
@@ -128,7 +124,7 @@ class Series:
 
     def evaluate(self, x):
         """The value at a point of the window."""
-        return self.evaluated(x, self.series)
+        return recurrences.summed(self.own_basis, x, self.series, True)
 
     def copy(self):
         """Another one."""
@@ -144,10 +140,7 @@ class Series:
 
     def trim(self, tol=0):
         """Without last coefficients that are small."""
-        n = self.series.shape[0]
-        while n > 1 and np.abs(self.series[n - 1]) <= tol:
-            n -= 1
-        return self.like(self.series[:n].copy())
+        return self.like(trimmed(self.series, tol).copy())
 
     def linspace(self, n=100, domain=None):
         """Points of the domain, or another one, and the values there."""
@@ -168,8 +161,7 @@ class Series:
         """The antiderivative, with these constants, or that of which each is k at `lbnd`."""
         offset, factor = self.mapparms()
         start = 0.0 if lbnd is None else offset + factor * lbnd
-        evaluated = self.evaluated
-        return self.like(recurrences.integrated(self.own_basis, evaluated, self.series, m, k, start, 1.0 / factor))
+        return self.like(recurrences.integrated(self.own_basis, self.series, m, k, start, 1.0 / factor))
 
     def roots(self):
         """The roots, as complex numbers."""
@@ -217,7 +209,7 @@ class Polynomial(Series):
     """A series of powers."""
 
     stands_for = np.polynomial.Polynomial
-    own_basis, evaluated = recurrences.Powers, staticmethod(np.polynomial.polynomial.polyval)
+    own_basis = recurrences.Powers
     standard = (-1.0, 1.0)
 
     def roots_in_the_window(self):
@@ -230,7 +222,7 @@ class Chebyshev(Series):
     """A series of Chebyshev's polynomials."""
 
     stands_for = np.polynomial.Chebyshev
-    own_basis, evaluated = recurrences.Chebyshevs, staticmethod(np.polynomial.chebyshev.chebval)
+    own_basis = recurrences.Chebyshevs
     standard = (-1.0, 1.0)
 
 
@@ -239,7 +231,7 @@ class Legendre(Series):
     """A series of Legendre's polynomials."""
 
     stands_for = np.polynomial.Legendre
-    own_basis, evaluated = recurrences.Legendres, staticmethod(np.polynomial.legendre.legval)
+    own_basis = recurrences.Legendres
     standard = (-1.0, 1.0)
 
 
@@ -248,7 +240,7 @@ class Hermite(Series):
     """A series of Hermite's polynomials, as in physics."""
 
     stands_for = np.polynomial.Hermite
-    own_basis, evaluated = recurrences.Hermites, staticmethod(np.polynomial.hermite.hermval)
+    own_basis = recurrences.Hermites
     standard = (-1.0, 1.0)
 
 
@@ -257,7 +249,7 @@ class HermiteE(Series):
     """A series of Hermite's polynomials, as in probability."""
 
     stands_for = np.polynomial.HermiteE
-    own_basis, evaluated = recurrences.HermitesE, staticmethod(np.polynomial.hermite_e.hermeval)
+    own_basis = recurrences.HermitesE
     standard = (-1.0, 1.0)
 
 
@@ -266,5 +258,5 @@ class Laguerre(Series):
     """A series of Laguerre's polynomials."""
 
     stands_for = np.polynomial.Laguerre
-    own_basis, evaluated = recurrences.Laguerres, staticmethod(np.polynomial.laguerre.lagval)
+    own_basis = recurrences.Laguerres
     standard = (0.0, 1.0)

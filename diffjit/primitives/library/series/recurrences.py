@@ -1,8 +1,8 @@
-"""What series of polynomials have in common: arithmetic, derivatives, fits, roots, and one basis in terms of another.
+"""What series of polynomials have in common: values, arithmetic, derivatives, fits, roots, a basis in terms of another.
 
-A basis is a class with three functions of the degree k (a number, or an array): x P_k = up P_(k+1) + middle P_k +
-down P_(k-1); and three that say what the antiderivative of P_k is: P_(k+1) / over + same P_k + below P_(k-1), up to a
-constant. (NIST Digital Library of Mathematical Functions, 18.9.)
+A basis is a class with two functions of the degree k, a number or an array. `recurrence` gives a, b and c of
+P_(k+1) = (a x + b) P_k - c P_(k-1), where P_0 = 1. `antiderivative` says what that of P_k is:
+P_(k+1) / over + same P_k + below P_(k-1), up to a constant. (NIST Digital Library of Mathematical Functions, 18.9.)
 """
 
 # NumPy's signatures take whatever NumPy takes: no types.
@@ -21,128 +21,50 @@ class Powers:
     """1, x, x^2, ..."""
 
     module, short = np.polynomial.polynomial, "poly"
-
-    @staticmethod
-    def up(k):  # noqa: D102
-        return 1.0 + 0.0 * k
-
-    @staticmethod
-    def middle(k):  # noqa: D102
-        return 0.0 * k
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return 0.0 * k
-
-    @staticmethod
-    def over(k):  # noqa: D102
-        return k + 1.0
-
-    @staticmethod
-    def same(k):  # noqa: D102
-        return 0.0 * k
-
-    @staticmethod
-    def below(k):  # noqa: D102
-        return 0.0 * k
+    recurrence = staticmethod(lambda k: (1.0, 0.0, 0.0))  # noqa: ARG005
+    antiderivative = staticmethod(lambda k: (k + 1.0, 0.0, 0.0))
 
 
-class Chebyshevs(Powers):
+class Chebyshevs:
     """Chebyshev's polynomials of the first kind."""
 
     module, short = np.polynomial.chebyshev, "cheb"
-
-    @staticmethod
-    def up(k):  # noqa: D102
-        return 0.5 + 0.5 * (k == 0)
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return 0.5 + 0.0 * k
-
-    @staticmethod
-    def over(k):  # noqa: D102
-        return (k + 1.0) * (2.0 - (k == 0))
-
-    @staticmethod
-    def below(k):  # noqa: D102
-        return -1.0 * (k > 1) / (2.0 * k - 2.0 + 4.0 * (k < 2))
+    recurrence = staticmethod(lambda k: (2.0 - (k == 0), 0.0, 1.0))
+    antiderivative = staticmethod(
+        lambda k: ((k + 1.0) * (2.0 - (k == 0)), 0.0, -1.0 * (k > 1) / (2.0 * k - 2.0 + 4.0 * (k < 2)))
+    )
 
 
-class Legendres(Powers):
+class Legendres:
     """Legendre's polynomials."""
 
     module, short = np.polynomial.legendre, "leg"
-
-    @staticmethod
-    def up(k):  # noqa: D102
-        return (k + 1.0) / (2.0 * k + 1.0)
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return k / (2.0 * k + 1.0)
-
-    @staticmethod
-    def over(k):  # noqa: D102
-        return 2.0 * k + 1.0
-
-    @staticmethod
-    def below(k):  # noqa: D102
-        return -1.0 / (2.0 * k + 1.0)
+    recurrence = staticmethod(lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)))
+    antiderivative = staticmethod(lambda k: (2.0 * k + 1.0, 0.0, -1.0 / (2.0 * k + 1.0)))
 
 
-class Hermites(Powers):
+class Hermites:
     """Hermite's polynomials, as in physics."""
 
     module, short = np.polynomial.hermite, "herm"
-
-    @staticmethod
-    def up(k):  # noqa: D102
-        return 0.5 + 0.0 * k
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return 1.0 * k
-
-    @staticmethod
-    def over(k):  # noqa: D102
-        return 2.0 * k + 2.0
+    recurrence = staticmethod(lambda k: (2.0, 0.0, 2.0 * k))
+    antiderivative = staticmethod(lambda k: (2.0 * k + 2.0, 0.0, 0.0))
 
 
-class HermitesE(Powers):
+class HermitesE:
     """Hermite's polynomials, as in probability."""
 
     module, short = np.polynomial.hermite_e, "herme"
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return 1.0 * k
+    recurrence = staticmethod(lambda k: (1.0, 0.0, 1.0 * k))
+    antiderivative = staticmethod(lambda k: (k + 1.0, 0.0, 0.0))
 
 
-class Laguerres(Powers):
+class Laguerres:
     """Laguerre's polynomials."""
 
     module, short = np.polynomial.laguerre, "lag"
-
-    @staticmethod
-    def up(k):  # noqa: D102
-        return -1.0 - k
-
-    @staticmethod
-    def middle(k):  # noqa: D102
-        return 2.0 * k + 1.0
-
-    @staticmethod
-    def down(k):  # noqa: D102
-        return -1.0 * k
-
-    @staticmethod
-    def over(k):  # noqa: D102
-        return -1.0 + 0.0 * k
-
-    @staticmethod
-    def same(k):  # noqa: D102
-        return 1.0 + 0.0 * k
+    recurrence = staticmethod(lambda k: (-1.0 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)))
+    antiderivative = staticmethod(lambda k: (-1.0, 1.0, 0.0))  # noqa: ARG005
 
 
 BASES = (Powers, Chebyshevs, Legendres, Hermites, HermitesE, Laguerres)
@@ -153,10 +75,10 @@ def whole(c):
     return as_float(np.atleast_1d(np.asarray(c)))
 
 
-def trimmed(c):
-    """Coefficients without those at the end that are 0; of the polynomial 0, one."""
+def trimmed(c, tol=0):
+    """Coefficients without those at the end that are small; one of them stays."""
     n = c.shape[0]
-    while n > 1 and c[n - 1] == 0:
+    while n > 1 and np.abs(c[n - 1]) <= tol:
         n -= 1
     return c[:n]
 
@@ -180,11 +102,11 @@ def added(a, b, sign):
 def times_x(basis, c):
     """The series times x."""
     n = c.shape[0]
-    k = np.arange(1.0 * n)
+    slope, offset, back = basis.recurrence(np.arange(1.0 * n))
     out = np.zeros(n + 1, c.dtype)
-    out[1:] += basis.up(k) * c
-    out[:n] += basis.middle(k) * c
-    out[: n - 1] += (basis.down(k) * c)[1:]
+    out[1:] += c / slope
+    out[:n] -= offset / slope * c
+    out[: n - 1] += (back / slope * c)[1:]
     return out
 
 
@@ -192,9 +114,9 @@ def of_operator(basis, c, turned, start):
     """The sum of c[k] P_k of an operator on coefficients, `turned`, applied to `start`."""
     total, now, before = c[0] * start, start, 0.0 * start
     for k in range(c.shape[0] - 1):
-        after = (turned(now) - basis.middle(k) * now - basis.down(k) * before) / basis.up(k)
-        total = total + c[k + 1] * after
-        now, before = after, now
+        slope, offset, back = basis.recurrence(k)
+        now, before = slope * turned(now) + offset * now - back * before, now
+        total = total + c[k + 1] * now
     return total
 
 
@@ -238,28 +160,29 @@ def derived(basis, c, m, factor):
         n = c.shape[0]
         rest, out = c + 0.0, 0.0 * c[: max(n - 1, 1)]
         for j in range(n - 1, 0, -1):
-            out[j - 1] = rest[j] * basis.over(j - 1)
-            rest[j - 1] -= basis.same(j - 1) * out[j - 1]
+            over, same, below = basis.antiderivative(j - 1)
+            out[j - 1] = rest[j] * over
+            rest[j - 1] -= same * out[j - 1]
             if j > 1:
-                rest[j - 2] -= basis.below(j - 1) * out[j - 1]
+                rest[j - 2] -= below * out[j - 1]
         c = factor * out
     return c
 
 
-def integrated(basis, evaluated, c, m, constants, start, factor):
+def integrated(basis, c, m, constants, start, factor):
     """The m-th antiderivative, each time times a factor; each is one of the constants at `start`."""
     given = np.atleast_1d(np.asarray(constants)) if np.ndim(constants) == 0 or len(constants) > 0 else np.zeros(0)
     if given.shape[0] > m:
         raise ValueError("Too many integration constants")
     for j in range(m):
         n = c.shape[0]
-        k = np.arange(1.0 * n)
+        over, same, below = basis.antiderivative(np.arange(1.0 * n))
         out, c = np.zeros(n + 1, c.dtype), c * factor
-        out[1:] += c / basis.over(k)
-        out[:n] += basis.same(k) * c
-        out[: n - 1] += (basis.below(k) * c)[1:]
+        out[1:] += c / over
+        out[:n] += same * c
+        out[: n - 1] += (below * c)[1:]
         wanted = given[j] if j < given.shape[0] else 0.0
-        shift = wanted - evaluated(start, out)
+        shift = wanted - summed(basis, start, out, True)
         c = np.concatenate((out[:1] + shift, out[1:]))
     return c
 
@@ -284,9 +207,10 @@ def roots_of(basis, c):
     n = c.shape[0] - 1
     if n < 1:
         return np.zeros(0, c.dtype)
-    k = np.arange(1.0 * n)
-    matrix = np.diag(basis.middle(k)) + np.diag(basis.down(k)[1:], 1) + np.diag(basis.up(k)[:-1], -1) + 0.0 * c[0]
-    matrix[:, n - 1] -= basis.up(n - 1) * c[:n] / c[n]
+    ones = np.ones(n)
+    slope, offset, back = [part * ones for part in basis.recurrence(np.arange(1.0 * n))]
+    matrix = np.diag(-offset / slope) + np.diag((back / slope)[1:], 1) + np.diag((1.0 / slope)[:-1], -1) + 0.0 * c[0]
+    matrix[:, n - 1] -= c[:n] / (slope[n - 1] * c[n])
     return np.sort(np.linalg.eigvals(matrix))
 
 
@@ -295,10 +219,28 @@ def vandermonde(basis, x, degree):
     x = as_float(np.asarray(x))
     columns = [x * 0 + 1]
     for k in range(degree):
-        here = columns[k]
+        slope, offset, back = basis.recurrence(k)
         before = columns[k - 1] if k > 0 else 0.0 * x
-        columns.append(((x - basis.middle(k)) * here - basis.down(k) * before) / basis.up(k))
+        columns.append((slope * x + offset) * columns[k] - back * before)
     return np.stack(columns, -1)
+
+
+def summed(basis, x, c, tensor):
+    """The sum of c[k] P_k(x), from the last term (Clenshaw 1955).
+
+    Several sums at once for `c` of more dimensions: each at all x, or each at its own.
+    """
+    x, c = np.asarray(x), as_float(np.atleast_1d(c))
+    x = x.astype(np.result_type(x.dtype, c.dtype))
+    c = np.reshape(c, c.shape + (1,) * x.ndim) if tensor else c
+    n = c.shape[0]
+    value = c[n - 1] + (x * 0 if n == 1 else np.zeros_like(x))  # NaN shows also where nothing else is added
+    following = value * 0
+    for k in range(n - 2, -1, -1):
+        slope, offset, _ = basis.recurrence(k)
+        _, _, back = basis.recurrence(k + 1)
+        value, following = c[k] + (slope * x + offset) * value - back * following, value
+    return value
 
 
 def fitted(basis, x, y, degree, rcond, full, w):
@@ -345,7 +287,9 @@ def along(function, c, axis):
 
 def functions_of(basis):
     """The functions of one of NumPy's modules, by what their names end in."""
-    evaluated = getattr(basis.module, f"{basis.short}val")
+
+    def val(x, c, tensor=True):
+        return summed(basis, x, c, tensor)
 
     def add(c1, c2):
         return trimmed(added(whole(c1), whole(c2), 1.0))
@@ -370,19 +314,19 @@ def functions_of(basis):
         return along(lambda v: derived(basis, v, m, scl), c, axis)
 
     def int(c, m=1, k=[], lbnd=0, scl=1, axis=0):  # noqa: A001, B006 - NumPy's
-        return along(lambda v: integrated(basis, evaluated, v, m, k, lbnd, scl), c, axis)
+        return along(lambda v: integrated(basis, v, m, k, lbnd, scl), c, axis)
 
     def val2d(x, y, c):
-        return evaluated(y, evaluated(x, c), tensor=False)
+        return val(y, val(x, c), tensor=False)
 
     def val3d(x, y, z, c):
-        return evaluated(z, evaluated(y, evaluated(x, c), tensor=False), tensor=False)
+        return val(z, val(y, val(x, c), tensor=False), tensor=False)
 
     def grid2d(x, y, c):
-        return evaluated(y, evaluated(x, c))
+        return val(y, val(x, c))
 
     def grid3d(x, y, z, c):
-        return evaluated(z, evaluated(y, evaluated(x, c)))
+        return val(z, val(y, val(x, c)))
 
     def vander(x, deg):
         return vandermonde(basis, np.atleast_1d(x), deg)
@@ -406,7 +350,7 @@ def functions_of(basis):
     def roots(c):
         return roots_of(basis, whole(c))
 
-    own = (add, sub, mulx, mul, div, pow, der, int, val2d, val3d, grid2d, grid3d, vander, vander2d, vander3d, fit)
+    own = (val, add, sub, mulx, mul, div, pow, der, int, val2d, val3d, grid2d, grid3d, vander, vander2d, vander3d, fit)
     return (*own, fromroots) if basis is Powers else (*own, fromroots, roots)
 
 

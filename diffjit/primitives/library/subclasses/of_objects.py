@@ -11,6 +11,8 @@ The items are a list that an array and its views share; each knows where in it i
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import operator
 
@@ -327,18 +329,12 @@ class OfObjects:
     def sum(self, axis=None, dtype=None, out=None, ddof=0):
         """What adding the items gives."""
         items = along(self, axis, dtype, out)
-        total = items[0] if len(items) > 0 else 0
-        for item in items[1:]:
-            total = total + item
-        return total
+        return functools.reduce(operator.add, items) if len(items) > 0 else 0
 
     def prod(self, axis=None, dtype=None, out=None):
         """What multiplying the items gives."""
         items = along(self, axis, dtype, out)
-        total = items[0] if len(items) > 0 else 1
-        for item in items[1:]:
-            total = total * item
-        return total
+        return functools.reduce(operator.mul, items) if len(items) > 0 else 1
 
     def mean(self, axis=None, dtype=None, out=None):
         """The sum over the number of items."""
@@ -550,17 +546,13 @@ class FromPyfunc:
     def reduce(self, array):
         """What the function makes of the first two elements, of that and the third, and so on."""
         (items,), _ = elements_of((array,))
-        found = items[0]
-        for item in items[1:]:
-            found = self.held_function(found, item)
-        return found
+        items[0]  # there is one
+        return functools.reduce(self.held_function, items)
 
     def accumulate(self, array):
         """What `reduce` makes of the elements up to each."""
         (items,), shape = elements_of((array,))
-        found = [items[0]]
-        for item in items[1:]:
-            found.append(self.held_function(found[-1], item))
+        found = list(itertools.accumulate(items, self.held_function))
         return OfObjects(found, shape)
 
 
