@@ -9,7 +9,7 @@ import pytest
 from numba.core.runtime import nrt
 
 from diffjit.lowering.calls.failures import Stopped
-from diffjit.lowering.flow.trees import TREES, functions
+from diffjit.lowering.flow.trees import TREES, Trees
 from diffjit.lowering.llvm.compiler import compiled, inner
 from diffjit.lowering.runtime import memory
 from diffjit.settings import settings
@@ -102,7 +102,7 @@ def both(text):
     exec(compile(tree, "<registers>", "exec"), scope)  # noqa: S102 - our own text
     plain = scope["f"]
     fast = dict(scope, fresh=fresh)
-    fast[TREES] = functions(tree)
+    fast[TREES] = Trees(text, tree)
     exec(compile(tree, "<registers>", "exec"), fast)  # noqa: S102 - our own text
     return plain, compiled(fast["f"])
 

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from diffjit.lowering.flow.trees import TREES, functions, tree_of
+from diffjit.lowering.flow.trees import TREES, Trees, has_tree
 from diffjit.lowering.llvm.compiler import compiled
 from diffjit.settings import settings
 
@@ -23,8 +23,8 @@ def both(text):
     scope = {"__name__": "trees"}
     exec(compile(tree, "<trees>", "exec"), scope)  # noqa: S102 - our own text
     plain = scope["f"]
-    scope[TREES] = functions(tree)
-    assert tree_of(plain) is not None
+    scope[TREES] = Trees(text, tree)
+    assert has_tree(plain)
     return plain, compiled(plain)
 
 

@@ -29,7 +29,7 @@ from diffjit.ir.walk import callees, walk
 from diffjit.lowering.calls import cache, failures
 from diffjit.lowering.calls.entry import TOO_LONG, Entry, wrapper
 from diffjit.lowering.calls.native import Native
-from diffjit.lowering.flow.trees import TREES, functions
+from diffjit.lowering.flow.trees import TREES, Trees
 from diffjit.lowering.llvm import numba_internals, outside, tiers
 from diffjit.lowering.llvm.emission import MODULE_KEY
 from diffjit.lowering.runtime.tape import Tape
@@ -148,7 +148,7 @@ def _load(module: Module, hint: str, key: int) -> types.ModuleType:
     linecache.cache[str(path)] = (len(module.text), None, module.text.splitlines(keepends=True), str(path))
     tree = ast.parse(module.text)
     exec(compile(tree, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text
-    setattr(loaded, TREES, functions(tree))
+    setattr(loaded, TREES, Trees(module.text, tree))
     return loaded
 
 

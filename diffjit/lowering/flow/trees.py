@@ -48,14 +48,40 @@ _COMPARING: dict[type[ast.cmpop], Any] = {
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 
 
-def functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """The functions of a module."""
+class Trees:
+    """The trees of a module's functions. Each is handed out once: a long one is ten times as large as its text."""
+
+    def __init__(self, text: str, tree: ast.Module) -> None:
+        self.text = text
+        self.held = _functions(tree)
+        self.names = frozenset(self.held)
+
+    def taken(self, name: str) -> ast.FunctionDef:
+        """The tree of a function: from the text again, where it was compiled before."""
+        if name not in self.held:
+            self.held = _functions(ast.parse(self.text))
+        return self.held.pop(name)
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def tree_of(function: Any) -> ast.FunctionDef | None:
-    """The tree of a generated function; None for others."""
-    return function.__globals__.get(TREES, {}).get(function.__name__)
+def _trees_around(function: Any) -> Trees | None:
+    return function.__globals__.get(TREES)
+
+
+def has_tree(function: Any) -> bool:
+    """Whether it is a generated function, of which there is a tree."""
+    trees = _trees_around(function)
+    return trees is not None and function.__name__ in trees.names
+
+
+def taken_tree(function: Any) -> ast.FunctionDef:
+    """The tree of a generated function, for whoever compiles it now."""
+    trees = _trees_around(function)
+    assert trees is not None
+    return trees.taken(function.__name__)
 
 
 def interpreted(identity: Any, tree: ast.FunctionDef) -> Any:

@@ -115,10 +115,13 @@ class LowerPass(numba_internals.NativeLowering):
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         if not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
-            return super().run_pass(state)
+            super().run_pass(state)
+            numba_internals.forget_types(state["cr"])
+            return True
         state.flags.no_compile = True
         super().run_pass(state)
         made = state["cr"]
+        numba_internals.forget_types(made)
         if made.env.consts:
             function = state.targetctx.get_executable(state.library, made.fndesc, made.env)
         else:
@@ -168,9 +171,9 @@ class BytecodePass(numba_internals.TranslateByteCode):
     def run_pass(self, state: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Translate one function."""
         outside.start()
-        tree = trees.tree_of(state["func_id"].func)
-        if tree is not None:
-            state["func_ir"] = trees.interpreted(state["func_id"], tree)
+        function = state["func_id"].func
+        if trees.has_tree(function):
+            state["func_ir"] = trees.interpreted(state["func_id"], trees.taken_tree(function))
         else:
             state["bc"].labels = frozenset(state["bc"].labels)  # asked for each instruction whether it is among them
             state["func_ir"] = _Interpreter(state["func_id"]).interpret(state["bc"])
@@ -411,9 +414,9 @@ class LeanCompiler(CompilerBase):
     def compile_extra(self, func: Callable[..., Any]) -> Any:
         """Compile a function; nobody reads the bytecode of one that there is a tree of."""
         with numba_internals.populated():
-            if trees.tree_of(func) is None:
-                return super().compile_extra(func)
-            return self.without_bytecode(func)
+            if trees.has_tree(func):
+                return self.without_bytecode(func)
+            return super().compile_extra(func)
 
     def define_pipelines(self) -> list[PassManager]:
         """Only what generated text needs."""

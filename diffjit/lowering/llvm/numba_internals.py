@@ -571,6 +571,11 @@ def forget(dispatcher: Any) -> None:
     dispatcher.overloads.clear()
 
 
+def forget_types(made: Any) -> None:
+    """Let go of the types of a function's variables: their table is by Numba's IR, and holds all of it."""
+    made.fndesc.typemap = made.fndesc.calltypes = None
+
+
 def set_cache(dispatcher: Any, cache: Any) -> None:
     """Give a function another cache than Numba's."""
     dispatcher._cache = cache
