@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from diffjit.dataclass import dataclass
 from diffjit.lowering.calls import failures
 from diffjit.lowering.direct.walk import Typed, Walk
-from diffjit.lowering.llvm import unused
+from diffjit.lowering.llvm import writing
 from diffjit.lowering.llvm.exits import context_of
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE
 
@@ -93,12 +93,13 @@ def _written(context: Any, module: Any, function: Callable[..., Any], result: An
         return found
     convention = context.call_conv
     made = llvm_ir.Function(module, convention.get_function_type(result, kinds), name)
+    writing.begin(made)
     made.linkage = "internal"  # the loader takes the first one of a name: a device's, or one not optimised yet
     tree = text_of(function)
     assert tree is not None
     names = list(inspect.signature(function).parameters)
     convention.decorate_function(made, names, kinds)
-    builder = unused.Builder(made.append_basic_block("entry"))
+    builder = writing.Builder(made.append_basic_block("entry"))
     frame = Frame(module, made, builder, context.lower.device, Place(tree.lineno))
     own = context_of(context, frame)
     end = made.append_basic_block("clean_up")
@@ -114,5 +115,5 @@ def _written(context: Any, module: Any, function: Callable[..., Any], result: An
     builder.position_at_end(end)
     del vars(made)["diffjit_exit"]
     builder.ret(builder.load(code))
-    unused.drop(made)
+    writing.drop(made)
     return made

@@ -17,7 +17,7 @@ from numba.core import cgutils, types
 
 from diffjit.lowering.calls import failures
 from diffjit.lowering.flow import facts, registers
-from diffjit.lowering.llvm import elements, numba_internals, polls, slices, unused, vectors
+from diffjit.lowering.llvm import elements, numba_internals, polls, slices, vectors, writing
 from diffjit.lowering.llvm.elements import I64
 from diffjit.lowering.llvm.exits import REFERENCE, SLOT, context_of, dropper, releaser
 from diffjit.lowering.llvm.numba_internals import ERROR_CODE, IR, control_flow
@@ -136,7 +136,8 @@ class Lower(numba_internals.FunctionLowering):
     def setup_function(self, fndesc: Any) -> None:
         """Begin the function."""
         super().setup_function(fndesc)
-        self.builder.__class__ = unused.Builder
+        writing.begin(self.function)
+        self.builder.__class__ = writing.Builder
 
     def lower_function_body(self) -> Any:
         """The body, then the block that releases what is alive and returns the error code."""
@@ -176,7 +177,7 @@ class Lower(numba_internals.FunctionLowering):
         self._release_rooms()
         del fn.diffjit_exit
         builder.ret(builder.load(slot))
-        unused.drop(fn)
+        writing.drop(fn)
         return tail
 
     def room(self) -> Any:

@@ -15,7 +15,7 @@ from numba.core import cgutils, types
 from diffjit.lowering.calls import records
 from diffjit.lowering.calls.boxing import Boxing
 from diffjit.lowering.calls.failures import NO_MEMORY, Stopped
-from diffjit.lowering.llvm import numba_internals, unused
+from diffjit.lowering.llvm import numba_internals, writing
 from diffjit.lowering.llvm.elements import I64, MEMINFO
 
 if TYPE_CHECKING:
@@ -214,10 +214,11 @@ def _written_once(module: Any, name: str, result: Any, kinds: list[Any], attribu
     if found is not None:
         return found
     fn = llvm_ir.Function(module, llvm_ir.FunctionType(result, kinds), name)
+    writing.begin(fn)
     fn.linkage = "linkonce_odr"
     for attribute in attributes:
         fn.attributes.add(attribute)
-    emit(unused.Builder(fn.append_basic_block()), *fn.args)
+    emit(writing.Builder(fn.append_basic_block()), *fn.args)
     return fn
 
 

@@ -1,4 +1,8 @@
-"""Leaves out of LLVM what nobody reads, before it is text: a third of what Numba and our emitters write for arrays."""
+"""Functions of LLVM on their way to text: without what nobody reads, and with names that cost nothing.
+
+Of what Numba and our emitters write for arrays, nobody reads a third. llvmlite looks for a free name for each value as
+it is made, and quotes it wherever it is read; here values are numbered when all is written.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,49 @@ _WITHOUT_EFFECT = frozenset({
     "sub", "mul", "and", "or", "xor", "shl", "icmp", "fcmp", "select", "fadd", "fsub", "fmul", "fdiv", "fneg", "fpext",
     "fptrunc", "sitofp", "uitofp",
 })  # fmt: skip
+
+
+class _AnyName:
+    """The names in a function: each may be there many times, until they are numbered."""
+
+    def register(self, name: str, deduplicate: bool = False) -> str:
+        """The name that is wanted."""
+        return name
+
+
+_ANY_NAME = _AnyName()
+_REFERENCE = "_StringReferenceCaching__cached_refstr"  # where llvmlite keeps how a value is written where it is read
+
+
+class Function(llvm_ir.Function):
+    """A function whose values are numbered as it is printed."""
+
+    def descr_body(self, buf: list[str]) -> None:
+        """The text of all blocks."""
+        count = 0
+        for block in self.blocks:
+            vars(block)[_REFERENCE] = f"%{_shown(block.name)}${(count := count + 1)}"
+            for inst in block.instructions:
+                if type(inst.type) is not llvm_ir.VoidType:
+                    vars(inst)[_REFERENCE] = f"%{_shown(inst.name)}${(count := count + 1)}"
+        for block in self.blocks:
+            buf.append(f"{vars(block)[_REFERENCE][1:]}:\n")
+            for inst in block.instructions:
+                buf.append("  " if type(inst.type) is llvm_ir.VoidType else f"  {vars(inst)[_REFERENCE]} = ")
+                inst.descr(buf)
+                buf.append("\n")
+
+
+def _shown(name: str) -> str:
+    """What of a name can stand before its number without quotes."""
+    return name if name.isidentifier() and name.isascii() else ""
+
+
+def begin(function: Any) -> None:
+    """Have a function that llvmlite has made be one of these, before anything is written into its first block."""
+    function.__class__ = Function
+    for scoped in (function, *function.blocks):
+        scoped.scope = _ANY_NAME
 
 
 class Builder(llvm_ir.IRBuilder):
