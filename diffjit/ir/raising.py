@@ -18,6 +18,7 @@ from diffjit.ir.nodes import Op, Value, const_of
 from diffjit.ir.ops import Raises
 from diffjit.ir.types import INT, Array, Dim, Scalar
 
+LENGTH = "length"  # attribute of an operation that reads a length which the way there has noted
 UNUSED = "unused"  # attribute of an operation that nobody needs, but which may raise in the user's program
 
 
@@ -122,7 +123,7 @@ def exact(op: Op) -> bool:
 
 def is_length(v: Value) -> bool:
     """Whether a number is never negative, as it is a length."""
-    return const_of(v, -1) >= 0 or (v.op is not None and v.op.row.length)
+    return const_of(v, -1) >= 0 or (v.op is not None and (v.op.row.length or LENGTH in v.op.attrs))
 
 
 def inner_lengths_agree(op: Op) -> bool:

@@ -121,7 +121,7 @@ def _first_contributions(block: Block, count: Counter[Value]) -> None:
     k = 0
     while k < len(block.ops):
         op = block.ops[k]
-        if op.kind == "zeros_like":
+        if op.row.fill == "zeros":
             j = next((j for j in range(k + 1, len(block.ops)) if _touches(block.ops[j], op.out)), None)
             if j is not None and _replace_zeros(block, k, j, count):
                 continue

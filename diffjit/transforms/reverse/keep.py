@@ -25,6 +25,7 @@ from diffjit.ir.raising import may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
+from diffjit.transforms.reverse.lengths import AskedLengths
 from diffjit.transforms.reverse.policy import Policy
 from diffjit.transforms.reverse.undo import Undo, needed
 
@@ -72,6 +73,7 @@ class Keeper:
         self.descending: set[Value] = set()  # counters of mirrored loops that must run from the last to the first
         self.undo = undo
         self.policy = Policy(self)
+        self.asked = AskedLengths(self)
 
     def context(self, fwd: Block, parent: Context | None) -> Context:
         """The mirror image of a block."""
@@ -152,6 +154,8 @@ class Keeper:
             return self.exported[v]
         again = v not in self.recorded and self.policy.operands(v) is not None
         c.memo[v] = result = self.recompute(v, c) if again else self.record(v, c)
+        if not again:
+            self.asked.note(v, result)
         return result
 
     def recompute(self, v: Value, c: Context) -> Value:
@@ -208,7 +212,9 @@ class Keeper:
         sweep = Function("reverse", [], Block([], top.block.ops, results))
         with labelled(sweep):
             dce(sweep, nothing)
+        self.asked.ask(sweep)
         top.block.ops = sweep.body.ops
+        results = sweep.body.results
         contexts = {c.block: c for c in self.contexts}
         self.policy.computed = {
             (op.kind, v.op.attrs["of"])

@@ -1,0 +1,113 @@
+"""Lengths that the way back asks for, of arrays that only the way there has.
+
+    for t in range(n):                          for t in reversed(range(n)):
+        lap = np.zeros(len(u))                      lap_bar = np.zeros_like(lap)     # wants the length of lap
+        lap[1:-1] = ...                             lap_bar += u_bar * dt
+        u = u + dt * lap                            ...
+
+An array whose lengths alone are wanted need not be recorded: these numbers are what is needed of the way there. They
+are those of an array that is still there, where types say so; else they are recorded as other numbers are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diffjit.ir.nodes import Function, Op, Value
+from diffjit.ir.ops import Reads
+from diffjit.ir.raising import LENGTH
+from diffjit.ir.types import INT, Array, Dim, Sym
+from diffjit.ir.walk import blocks, dce, nothing
+from diffjit.transforms.optimise.tidy import labelled
+
+if TYPE_CHECKING:
+    from diffjit.transforms.reverse.keep import Keeper
+
+
+class AskedLengths:
+    """The lengths that one reverse sweep asks for."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+        self.lengths: dict[tuple[Value, int], Value] = {}  # on the way there
+        self.numbers: set[Value] = set()  # the same
+        self.lasting: dict[Dim, tuple[Value, int]] | None = None  # lengths -> arrays that are there on the way back
+
+    def ask(self, sweep: Function) -> None:
+        """Have a sweep want these numbers, in place of the arrays."""
+        asked: dict[Op, dict[int, Op]] = {}  # what is kept -> axis -> the length, kept
+        instead: dict[Value, Value] = {}
+        for block in blocks(sweep.body):
+            for op in block.ops:
+                found = op.inputs[0].op if op.row.reads is Reads.LENGTHS else None
+                if found is None or found.kind != "kept" or not _takes_numbers(op):
+                    continue
+                array, known = self._made_there(found.attrs["of"]), asked.setdefault(found, {})
+                if array is None:
+                    continue
+                if op.kind == "dim":
+                    instead[op.out] = self._kept(array, op.attrs["axis"], found, known)
+                else:
+                    lengths = [self._kept(array, k, found, known) for k in range(op.out.type.ndim)]
+                    op.kind, op.inputs, op.attrs = "zeros", lengths, {**op.attrs, "order": op.out.type.layout}
+        for block in blocks(sweep.body) if asked else ():
+            block.ops = [new for op in block.ops for new in (op, *asked.get(op, {}).values())]
+            for op in block.ops:
+                op.inputs = [instead.get(v, v) for v in op.inputs]
+            block.results = [instead.get(v, v) for v in block.results]
+        with labelled(sweep):
+            dce(sweep, nothing)
+
+    def note(self, length: Value, recorded: Value) -> None:
+        """Say of what reads a number that was recorded that it is a length."""
+        if length not in self.numbers or recorded.op is None:
+            return
+        for op in (recorded.op, *(v.op for v in recorded.op.inputs)):
+            if op is not None and op.kind in ("load", "pop", "cast"):
+                op.attrs[LENGTH] = True
+
+    def _kept(self, array: Value, axis: int, found: Op, known: dict[int, Op]) -> Value:
+        """A length on the way back, next to what was kept of the array."""
+        if axis not in known:
+            known[axis] = Op("kept", [], [Value(INT)], {"of": self._length(array, axis)}, loc=found.loc)
+            known[axis].out.op, known[axis].out.block = known[axis], found.out.block
+        return known[axis].out
+
+    def _made_there(self, array: Value) -> Value | None:
+        """An array of the way there with the lengths of one that is kept; None where there is none."""
+        array = self.keeper.copied.get(array, array)
+        here = array.block is not None and (array.op is None or array.op in self.keeper.order.places)
+        return array if here else None
+
+    def _length(self, array: Value, axis: int) -> Value:
+        """A length as a number of the way there."""
+        assert isinstance(array.type, Array)
+        d = array.type.dims[axis]
+        if isinstance(d, Sym) and not d.parts:
+            array, axis = self._lasting().get(d, (array, axis))
+        if (array, axis) not in self.lengths:
+            keeper, block = self.keeper, array.block
+            assert block is not None
+            place, key = (keeper.at_start, block) if array.op is None else (keeper.after, array.op)
+            with keeper.forward_ops(place, key, block) as b:
+                made = b.const(d) if isinstance(d, int) else b.value("dim", [array], INT, axis=axis)
+            self.lengths[array, axis] = made
+            self.numbers.add(made)
+        return self.lengths[array, axis]
+
+    def _lasting(self) -> dict[Dim, tuple[Value, int]]:
+        if self.lasting is None:
+            function = self.keeper.order.function
+            # What branches join may have no value in one of them, and lengths of 0 then.
+            plain = (op for op in function.body.ops if not op.row.control and op.kind != "undef")
+            made = [v for op in plain for v in op.outputs]
+            self.lasting = {}
+            for v in (*function.params, *made):
+                for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
+                    self.lasting.setdefault(d, (v, axis))
+        return self.lasting
+
+
+def _takes_numbers(op: Op) -> bool:
+    """Whether an operation that reads an array's lengths can take these numbers instead."""
+    return op.kind == "dim" or (op.kind == "zeros_like" and op.out.type.layout != "A" and op.out.type.ndim > 0)
