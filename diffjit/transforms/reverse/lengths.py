@@ -11,13 +11,12 @@ are those of an array that is still there, where types say so; else they are rec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diffjit.ir.nodes import Function, Op, Value
-from diffjit.ir.ops import Reads
 from diffjit.ir.raising import LENGTH
 from diffjit.ir.types import INT, Array, Dim, Sym
-from diffjit.ir.walk import blocks, dce, nothing
+from diffjit.ir.walk import blocks, dce, nothing, uses, walk
 from diffjit.transforms.optimise.tidy import labelled
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class AskedLengths:
 
     def __init__(self, keeper: Keeper) -> None:
         self.keeper = keeper
-        self.lengths: dict[tuple[Value, int], Value] = {}  # on the way there
+        self.lengths: dict[Any, Value] = {}  # on the way there, by block and symbol or else by array and axis
         self.numbers: set[Value] = set()  # the same
         self.lasting: dict[Dim, tuple[Value, int]] | None = None  # lengths -> arrays that are there on the way back
 
@@ -37,21 +36,29 @@ class AskedLengths:
         """Have a sweep want these numbers, in place of the arrays."""
         asked: dict[Op, dict[int, Op]] = {}  # what is kept -> axis -> the length, kept
         instead: dict[Value, Value] = {}
-        for block in blocks(sweep.body):
-            for op in block.ops:
-                found = op.inputs[0].op if op.row.reads is Reads.LENGTHS else None
-                if found is None or found.kind != "kept" or not _takes_numbers(op):
-                    continue
-                array, known = self._made_there(found.attrs["of"]), asked.setdefault(found, {})
-                if array is None:
-                    continue
-                if op.kind == "dim":
-                    instead[op.out] = self._kept(array, op.attrs["axis"], found, known)
-                else:
-                    lengths = [self._kept(array, k, found, known) for k in range(op.out.type.ndim)]
-                    op.kind, op.inputs, op.attrs = "zeros", lengths, {**op.attrs, "order": op.out.type.layout}
+        ahead: dict[Op, Op] = {}
+        users = uses(sweep)
+        for op in list(walk(sweep.body)):
+            v = _of_lengths(op)
+            found = v.op if v is not None else None
+            if v is None or found is None or found.kind != "kept":
+                continue
+            array, known = self._made_there(found.attrs["of"]), asked.setdefault(found, {})
+            if array is None:
+                continue
+            if op.kind == "dim":
+                instead[op.out] = self._kept(array, op.attrs["axis"], found, known)
+                continue
+            if op.kind == "unbroadcast" and not all(isinstance(u, Op) and _of_lengths(u) is v for u in users[v]):
+                continue  # it is kept anyway
+            lengths = [self._kept(array, k, found, known) for k in range(v.type.ndim)]
+            if op.kind == "unbroadcast":
+                ahead[op] = _like(v, lengths, op)
+                op.inputs[1] = ahead[op].out
+            else:
+                op.kind, op.inputs, op.attrs = "zeros", lengths, {**op.attrs, "order": op.out.type.layout}
         for block in blocks(sweep.body) if asked else ():
-            block.ops = [new for op in block.ops for new in (op, *asked.get(op, {}).values())]
+            block.ops = [x for op in block.ops for x in (ahead.get(op), op, *asked.get(op, {}).values()) if x]
             for op in block.ops:
                 op.inputs = [instead.get(v, v) for v in op.inputs]
             block.results = [instead.get(v, v) for v in block.results]
@@ -83,24 +90,24 @@ class AskedLengths:
         """A length as a number of the way there."""
         assert isinstance(array.type, Array)
         d = array.type.dims[axis]
-        if isinstance(d, Sym) and not d.parts:
+        named = isinstance(d, Sym) and not d.parts and _has_value(array)
+        if named:
             array, axis = self._lasting().get(d, (array, axis))
-        if (array, axis) not in self.lengths:
+        at = (array.block, d) if named else (array, axis)
+        if at not in self.lengths:
             keeper, block = self.keeper, array.block
             assert block is not None
             place, key = (keeper.at_start, block) if array.op is None else (keeper.after, array.op)
             with keeper.forward_ops(place, key, block) as b:
                 made = b.const(d) if isinstance(d, int) else b.value("dim", [array], INT, axis=axis)
-            self.lengths[array, axis] = made
+            self.lengths[at] = made
             self.numbers.add(made)
-        return self.lengths[array, axis]
+        return self.lengths[at]
 
     def _lasting(self) -> dict[Dim, tuple[Value, int]]:
         if self.lasting is None:
             function = self.keeper.order.function
-            # What branches join may have no value in one of them, and lengths of 0 then.
-            plain = (op for op in function.body.ops if not op.row.control and op.kind != "undef")
-            made = [v for op in plain for v in op.outputs]
+            made = [v for op in function.body.ops for v in op.outputs if _has_value(v)]
             self.lasting = {}
             for v in (*function.params, *made):
                 for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
@@ -108,6 +115,22 @@ class AskedLengths:
         return self.lasting
 
 
-def _takes_numbers(op: Op) -> bool:
-    """Whether an operation that reads an array's lengths can take these numbers instead."""
-    return op.kind == "dim" or (op.kind == "zeros_like" and op.out.type.layout != "A" and op.out.type.ndim > 0)
+def _has_value(array: Value) -> bool:
+    """Whether an array is one that was made: what branches and loops join may have no value yet, and lengths of 0."""
+    return array.op is not None and not array.op.row.control and array.op.kind != "undef"
+
+
+def _of_lengths(op: Op) -> Value | None:
+    """The array of which an operation wants the lengths alone, where it can take these numbers instead."""
+    if op.kind == "unbroadcast":
+        return op.inputs[1] if isinstance(op.inputs[1].type, Array) and op.inputs[1].type.ndim else None
+    if op.kind == "dim" or (op.kind == "zeros_like" and op.out.type.layout != "A" and op.out.type.ndim > 0):
+        return op.inputs[0]
+    return None
+
+
+def _like(v: Value, lengths: list[Value], op: Op) -> Op:
+    """An array of these lengths that nobody reads."""
+    made = Value(Array(v.type.dtype, v.type.dims, "C"), v.name)
+    made.op, made.block = Op("empty", lengths, [made], {"order": "C"}, loc=op.loc), op.out.block
+    return made.op
