@@ -67,11 +67,10 @@ class AskedLengths:
 
     def note(self, length: Value, recorded: Value) -> None:
         """Say of what reads a number that was recorded that it is a length."""
-        if length not in self.numbers or recorded.op is None:
-            return
-        for op in (recorded.op, *(v.op for v in recorded.op.inputs)):
-            if op is not None and op.kind in ("load", "pop", "cast"):
-                op.attrs[LENGTH] = True
+        op = recorded.op if length in self.numbers else None
+        while op is not None and not op.row.control:
+            op.attrs[LENGTH] = True
+            op = op.inputs[0].op if op.kind == "cast" else None
 
     def _kept(self, array: Value, axis: int, found: Op, known: dict[int, Op]) -> Value:
         """A length on the way back, next to what was kept of the array."""
