@@ -34,10 +34,12 @@ from diffjit.frontend.values.templates import (
     describe_type,
     fits,
     freshen,
+    inside,
     same_object,
     same_value,
     shape,
     stands_for_tuple,
+    transform,
     with_parts,
 )
 from diffjit.ir.build import scalar_type_of
@@ -60,6 +62,7 @@ class Joiner:
     left: dict[int, int] = field(default_factory=dict)
     right: dict[int, int] = field(default_factory=dict)
     made: dict[int, int] = field(default_factory=dict)  # object of the left side -> the joined object
+    contents: dict[int, Template] = field(default_factory=dict)  # joined object -> what it holds, or why there is none
 
     def merge(self, a: Any, b: Any) -> Template:
         """The common template of two abstract values (or templates)."""
@@ -229,7 +232,8 @@ class Joiner:
             return ta
         a, b = uid_of(ta), uid_of(tb)
         if self.left.get(a) == b:
-            return HeapAgain(self.made[a])
+            found = self.contents.get(self.made[a])
+            return found if isinstance(found, Bad) else HeapAgain(self.made[a])
         if a in self.left or b in self.right:
             held = self.sites.found(self.cells_a, a), self.sites.found(self.cells_b, b)
             return Bad("different objects, whose other names differ between the paths", kinds=kinds_among(*held))
@@ -239,12 +243,30 @@ class Joiner:
         held_b = tb.contents if isinstance(tb, Heap) else self.sites.found(self.cells_b, b)
         if held_a is None or held_b is None:
             kinds = [self.sites.classes[uid] for uid in (a, b) if uid in self.sites.classes]
-            return Bad("one of several objects, some of which a loop makes", kinds=tuple(dict.fromkeys(kinds)))
+            bad = Bad("one of several objects, some of which a loop makes", kinds=tuple(dict.fromkeys(kinds)))
+            self.contents[uid] = bad
+            return bad
         self.sites.of.setdefault(uid, self.sites.of.get(a))
         for kind in kinds_among(held_a):
             self.sites.classes[uid] = kind
-        merged = self.merge_contents(uid, held_a, held_b)
+        merged = self.contents[uid] = self.merge_contents(uid, held_a, held_b)
         return merged if isinstance(merged, Bad) else Heap(uid, merged)
+
+    def whole(self, templates: list[tuple[Any, Template]]) -> list[tuple[Any, Template]]:
+        """Templates of one join, where contents stand again that only templates had that were given up for others."""
+        if not self.made:
+            return templates
+        there = {part.uid for _, template in templates for part in inside(template) if isinstance(part, Heap)}
+        return [(key, self._whole(template, there)) for key, template in templates]
+
+    def _whole(self, template: Any, there: set[int]) -> Any:
+        def contents(again: HeapAgain) -> Any:
+            if again.uid in there or again.uid not in self.contents:
+                return again
+            there.add(again.uid)
+            return Heap(again.uid, self._whole(self.contents[again.uid], there))
+
+        return transform(template, lambda leaf: leaf, joined=contents)
 
     def _items(self, template: Any, cells: Cells) -> Any:
         if isinstance(template, Dyn):
