@@ -355,7 +355,9 @@ def join_items(a: Any, b: Any) -> Any:
         inner = [t.inner if isinstance(t, OptT) else t for t in (a, b)]
         return OptT(join_all(i for i in inner if not is_none(i)))
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        return join_leaves(a, b)
+        joined = join_leaves(a, b)
+        unlike = isinstance(joined, Bad) and _variant(a) and _variant(b)
+        return SumT(_in_order([a, b])) if unlike else joined
     if isinstance(a, Const) and isinstance(b, Const) and same_object(a.obj, b.obj):
         return a
     if isinstance(a, Sub) and isinstance(b, Sub) and a.frozen == b.frozen:
@@ -370,9 +372,14 @@ def join_items(a: Any, b: Any) -> Any:
     if isinstance(a, Same) and isinstance(b, Same) and same_value(a.value, b.value):
         return a
     if all(map(_variant, (a, b))):
-        variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
-        distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
-        if len(distinct) <= MOST_VARIANTS:
+        distinct: list[Any] = []
+        for v in [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]:
+            k = next((k for k, w in enumerate(distinct) if fits(v, w)), None)
+            if k is None:
+                distinct.append(v)
+            elif isinstance(v, Leaf):
+                distinct[k] = join_leaves(distinct[k], v)
+        if len(distinct) <= MOST_VARIANTS and not any(isinstance(v, Bad) for v in distinct):
             return SumT(_in_order(distinct))
     elem = of_any_length(a, b)
     if elem is not None:
@@ -412,6 +419,7 @@ def _variant(t: Any) -> bool:
     """What may be one of several things in a list."""
     return (
         isinstance(t, SumT)
+        or (isinstance(t, Leaf) and isinstance(t.type, Array | Scalar))
         or (isinstance(t, Const) and not av.is_number(t.obj))
         or (isinstance(t, Node) and t.kind[0] in ("handle", "text"))
     )

@@ -21,7 +21,8 @@ from diffjit.ir.walk import walk
 Lengths = dict[Sym, tuple[Value, int]]  # an array, and its axis, that has a length
 
 _RECORDING = frozenset(
-    {"push", "copy", "store", "list_append", "zeros_like", "empty_like", "dim", "cast", "load", "view"}
+    {"push", "copy", "store", "list_append", "list_insert", "list_set"}
+    | {"zeros_like", "empty_like", "dim", "cast", "load", "view"}
     | {"accum", "assign"}  # zeros are added to the shadow of a variable that holds nothing
 )
 
