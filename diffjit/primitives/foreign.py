@@ -55,6 +55,7 @@ _LATE = {
 }
 # Modules that other packages import for themselves: read with the first function that a program calls.
 _CALLED = {
+    "array": "diffjit.primitives.library.derived.typed",
     "statistics": "diffjit.primitives.library.samples",
     "concurrent.futures._base": "diffjit.solvers.aside.workers.executors",
     "concurrent.futures.process": "diffjit.solvers.aside.workers.executors",

@@ -148,3 +148,15 @@ def classes(x):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_class_of_numbers_and_containers(backend):
     np.testing.assert_array_equal(dj.jit(classes, backend=backend)(X), classes(X))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_numbers_of_a_range_are_numpys_to_the_last_bit(backend):
+    """A length that is computed from one hangs on it: np.arange(0, t, 0.2) for t in np.arange(4, 5, 0.2)."""
+    made = dj.jit(np.arange, backend=backend)
+    for start in (4.0, 0.3, -1.7, 0.0):
+        for step in (0.2, 0.1, 0.3, -0.7):
+            stop = start + 5.5 * step
+            np.testing.assert_array_equal(made(start, stop, step), np.arange(start, stop, step))
+    along = dj.jvp(lambda a, step: np.arange(a, 5.0, step), (4.0, 0.2), (1.0, 10.0), backend=backend)[1]
+    np.testing.assert_allclose(along, 1.0 + 10.0 * np.arange(5), rtol=1e-14)

@@ -1,5 +1,6 @@
 """Lists that were made in different places and meet: each keeps its own items."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,21 @@ def unlike_keys(x, n):
     return solve(x, float(n), 0)["distance"]
 
 
+def chosen(rows):
+    best, least = None, math.inf
+    for row in rows:
+        if row[0] <= least:
+            least, best = row[0], row
+    return [best, rows]
+
+
+def in_a_list_with_others(x, n):
+    """The loop's own name for a row is read no more where the other one is: the row is known by that."""
+    rows = [[(x - 0.21 * k) ** 2, x * k] for k in range(n)]
+    best, _ = chosen(rows)
+    return best[0] + best[1] * x
+
+
 PROGRAMS = [
     branches,
     of_known_length,
@@ -118,6 +134,7 @@ PROGRAMS = [
     functions,
     or_none,
     unlike_keys,
+    in_a_list_with_others,
 ]
 
 

@@ -248,3 +248,22 @@ def test_a_star_for_too_many_arguments_is_a_type_error(backend, count):
         value, gradient = dj.value_and_grad(function, backend=backend)(x)
         assert value == function(x)
         np.testing.assert_array_equal(gradient, wanted)
+
+
+def inverse(x):
+    try:
+        found = np.linalg.inv(np.array([[x, 1.0], [2.0, 4.0]]))
+    except np.linalg.linalg.LinAlgError:  # where NumPy had it before 2.0
+        return -1.0
+    return np.sum(found)
+
+
+def test_a_handler_of_classes_that_are_not_there():
+    """Python asks for them when something was raised."""
+    h = 1e-6
+    numerical = (inverse(2.0 + h) - inverse(2.0 - h)) / (2 * h)
+    for backend in ("python", "numba"):
+        gradient = dj.grad(inverse, backend=backend)
+        np.testing.assert_allclose(gradient(2.0), numerical, rtol=1e-8)
+        with pytest.raises(AttributeError, match="no attribute 'linalg'"):
+            gradient(0.5)

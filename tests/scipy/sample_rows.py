@@ -145,6 +145,8 @@ row(
     twice=True,
 )
 row("multivariate_normal of numbers", lambda x, m, v: NORMAL.logpdf(x, m, v) * NORMAL.pdf(x[1], cov=v), Q, 0.3, 1.2)
+row("multivariate_normal of a number that the run finds",
+    lambda x, v: NORMAL.logpdf(x[x > 1.0], cov=v * np.eye(np.sum(x > 1.0))), D, 1.2)  # fmt: skip
 row("multivariate_normal spreads", lambda v, d: NORMAL.logpdf(U[:3], W[:3], v) + NORMAL.logpdf(U[:3], W[:3], d), 1.3, D)
 row("multivariate_normal grids", lambda x, v: NORMAL.pdf(x, [0.1, 0.2], v), M[:6, :2].reshape(2, 3, 2), D[:2])
 row("multivariate_normal entropy", lambda c: NORMAL.entropy(None, c @ c.T) + NORMAL.entropy(D, c[0, 0]), L)

@@ -43,7 +43,7 @@ from diffjit.frontend.values.templates import (
 )  # fmt: skip
 from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Function, Value
-from diffjit.ir.types import List, Scalar
+from diffjit.ir.types import FLOAT, Array, List, Scalar
 from diffjit.labels import Labels
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
@@ -118,6 +118,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
+        case av.Sum() if _floats_at_times(value):
+            return output(interpreter, interpreter.each(value, lambda v: interpreter.cast(v, FLOAT.dtype)), outs)
         case av.Poison():
             error = TypeProblem(
                 "DJ304", f"the result is {value.reason}", cure=value.cure or "return one type on all paths"
@@ -128,6 +130,13 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
     raise TypeProblem(
         "DJ319", f"the function returns {describe(value)}", cure="return numbers, arrays, or containers of them"
     )
+
+
+def _floats_at_times(value: av.Sum) -> bool:
+    """Whether it is an array of ints or one of floats: the ints become floats, as numbers do where paths meet."""
+    types = [v.type for v in value.variants if isinstance(v, Value) and isinstance(v.type, Array)]
+    alike = len(types) == len(value.variants) and len({ty.ndim for ty in types}) == 1
+    return alike and all(ty.dtype.kind in "iu" or ty.dtype == FLOAT.dtype for ty in types)
 
 
 def _text_output(interpreter: Interpreter, value: av.Format, outs: list[Value]) -> TextOut:

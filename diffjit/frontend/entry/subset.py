@@ -28,18 +28,22 @@ def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
 def functions_with_attributes(node: gast.AST) -> frozenset[gast.AST]:
     """The functions inside one that get attributes there: by their names, or as one of those that a loop goes over."""
     within = list(gast.walk(node))
-    owners = {n.value.id for n in within if isinstance(n, gast.Attribute) and isinstance(n.ctx, gast.Store)
-              and isinstance(n.value, gast.Name)}  # fmt: skip
+    owners = {_dotted(n.value) for n in within if isinstance(n, gast.Attribute) and isinstance(n.ctx, gast.Store)}
+    owners.discard(None)
     for n in within if owners else ():
-        if isinstance(n, gast.For) and isinstance(n.target, gast.Name) and n.target.id in owners:
-            owners |= {e.id for e in getattr(n.iter, "elts", ()) if isinstance(e, gast.Name)}
+        if isinstance(n, gast.For) and _dotted(n.target) in owners:
+            owners |= {_dotted(e) for e in getattr(n.iter, "elts", ()) if isinstance(e, gast.Name)}
     named = {n for n in within if isinstance(n, gast.FunctionDef) and n.name in owners}
-    lambdas = [
-        n.value
-        for n in within
-        if isinstance(n, gast.Assign) and any(isinstance(t, gast.Name) and t.id in owners for t in n.targets)
-    ]
+    lambdas = [n.value for n in within if isinstance(n, gast.Assign) and any(_dotted(t) in owners for t in n.targets)]
     return frozenset(named.union(n for n in lambdas if isinstance(n, gast.Lambda)))
+
+
+def _dotted(node: Any) -> str | None:
+    """A variable, or an attribute of one, as it is written."""
+    if isinstance(node, gast.Attribute):
+        owner = _dotted(node.value)
+        return None if owner is None else f"{owner}.{node.attr}"
+    return node.id if isinstance(node, gast.Name) else None
 
 
 def parameters(node: gast.AST) -> list[str]:

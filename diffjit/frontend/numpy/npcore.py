@@ -533,8 +533,9 @@ class NumpyCore(Mixin):
             n = self.py_min_max("maximum", self.cast(self.ew("ceil", span), np.int64, weak=True), Static(0))
             if all(isinstance(p, Static) for p in (start, stop, step)):
                 n = Static(len(np.arange(start.obj, stop.obj, step.obj)))
-            index = self.np_arange(Static(0), n)
-            out = self.cast(self.ew("add", start, self.ew("multiply", index, step)), ty)
+            if not (isinstance(start, Static) and start.obj == 0):  # as NumPy: from the first to the second number
+                step = self.ew("subtract", self.ew("add", start, step), start)
+            out = self.cast(self.ew("add", start, self.ew("multiply", self.np_arange(Static(0), n), step)), ty)
         else:
             n = self.trip(start, stop, step)
             dims = self.known_dims((n,))

@@ -293,8 +293,11 @@ class NumpyShapes(Mixin):
         )
 
     @core(shaping.has_length_one)
-    def has_length_one(self, a: Any, axis: Any) -> Any:
-        """Whether an axis has length 1. One of a length that nobody knows has not; else it fails when it runs."""
+    def has_length_one(self, a: Any, axis: Any, either: Any = Static(False)) -> Any:
+        """Whether an axis has length 1. One of a length that nobody knows has not; else it fails when it runs.
+
+        It does not fail where it makes no difference then.
+        """
         length = self.dim(a, axis.obj)
         if isinstance(length, Static):
             return Static(length.obj == 1)
@@ -304,6 +307,7 @@ class NumpyShapes(Mixin):
         if self.can_be_static(one):
             message = "which axes have length 1 must be known before the program runs"
             raise self.need_static(one, self.type_problem("DJ307", message))
+        one = self.both(one, self.logical_not(either))
         self.refuse_if(one, NotImplementedError, "np.squeeze of an axis that turns out to have length 1: use `axis`")
         return Static(False)
 

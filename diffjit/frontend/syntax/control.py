@@ -14,13 +14,15 @@ from itertools import islice
 from operator import is_
 from typing import Any
 
+import gast
+
 from diffjit.dataclass import dataclass
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.values.nodes import kinds_among
-from diffjit.frontend.values.reach import parts
+from diffjit.frontend.values.reach import parts, read_only_in
 from diffjit.frontend.values.templates import (
     Bad,
     Cells,
@@ -386,7 +388,8 @@ class Control(Mixin):
         apart = [k for k in one if k not in new]
         if not (first.dead or second.dead):
             apart += [k for k in other if k not in one]
-        for key in sorted(apart, key=lambda k: k[0] == "h"):
+        idle = self._read_no_more()  # of two names for one object, that one stands for it which is read
+        for key in sorted(apart, key=lambda k: (k[0] == "h", k in idle)):
             default = Static(False) if key[0] == "jump" else UNBOUND
             a, b = first.cells.get(key, default), second.cells.get(key, default)
             if a is b or key[0] == "used":
@@ -406,7 +409,14 @@ class Control(Mixin):
                 else:
                     template = blamed(template, again)
             templates.append((key, template))
-        return new, templates
+        return new, joiner.whole(templates)
+
+    def _read_no_more(self) -> set[Any]:
+        """Variables that nothing reads behind the loop under interpretation, as a rule."""
+        if not isinstance(self.here, gast.For | gast.While) or not self.frames:
+            return set()
+        frame = self.frames[-1]
+        return {("v", frame.uid, name) for name in read_only_in(self.here, frame.fn.node)}
 
     def _same_attributes(self, a: Any, b: Any) -> tuple[Any, Any] | None:
         """Two states of an object, where one path has set attributes that the other has not: unbound there."""

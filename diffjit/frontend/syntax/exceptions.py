@@ -518,6 +518,9 @@ class Exceptions(Mixin):
     def _handle(self, handler: gast.AST, exception: av.Ref | Several) -> None:
         self.exceptions.append(exception)
         try:
+            if (error := self._without_classes(handler)) is not None:
+                self.throw(self.exception_object(error.python, Static(error.message)))
+                return
             if handler.name is not None:
                 name = handler.name if isinstance(handler.name, str) else handler.name.id
                 self.bind(name, exception, handler)
@@ -556,8 +559,19 @@ class Exceptions(Mixin):
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
+    def _without_classes(self, handler: gast.AST) -> DiffjitError | None:
+        """Why a handler names no classes (of another version of a library): Python asks when it needs them."""
+        try:
+            if handler.type is not None:
+                self.eval(handler.type)
+        except DiffjitError as error:
+            if error.python is None:
+                raise
+            return error
+        return None
+
     def _caught(self, handler: gast.AST) -> tuple[type, ...]:
-        if handler.type is None:
+        if handler.type is None or self._without_classes(handler) is not None:
             return (BaseException,)
         value = self.eval(handler.type)
         items = value.items if isinstance(value, av.Tup) else (value,)

@@ -34,10 +34,12 @@ from diffjit.frontend.values.templates import (
     describe_type,
     fits,
     freshen,
+    inside,
     same_object,
     same_value,
     shape,
     stands_for_tuple,
+    transform,
     with_parts,
 )
 from diffjit.ir.build import scalar_type_of
@@ -60,6 +62,7 @@ class Joiner:
     left: dict[int, int] = field(default_factory=dict)
     right: dict[int, int] = field(default_factory=dict)
     made: dict[int, int] = field(default_factory=dict)  # object of the left side -> the joined object
+    contents: dict[int, Template] = field(default_factory=dict)  # joined object -> what it holds, or why there is none
 
     def merge(self, a: Any, b: Any) -> Template:
         """The common template of two abstract values (or templates)."""
@@ -229,7 +232,8 @@ class Joiner:
             return ta
         a, b = uid_of(ta), uid_of(tb)
         if self.left.get(a) == b:
-            return HeapAgain(self.made[a])
+            found = self.contents.get(self.made[a])
+            return found if isinstance(found, Bad) else HeapAgain(self.made[a])
         if a in self.left or b in self.right:
             held = self.sites.found(self.cells_a, a), self.sites.found(self.cells_b, b)
             return Bad("different objects, whose other names differ between the paths", kinds=kinds_among(*held))
@@ -239,12 +243,30 @@ class Joiner:
         held_b = tb.contents if isinstance(tb, Heap) else self.sites.found(self.cells_b, b)
         if held_a is None or held_b is None:
             kinds = [self.sites.classes[uid] for uid in (a, b) if uid in self.sites.classes]
-            return Bad("one of several objects, some of which a loop makes", kinds=tuple(dict.fromkeys(kinds)))
+            bad = Bad("one of several objects, some of which a loop makes", kinds=tuple(dict.fromkeys(kinds)))
+            self.contents[uid] = bad
+            return bad
         self.sites.of.setdefault(uid, self.sites.of.get(a))
         for kind in kinds_among(held_a):
             self.sites.classes[uid] = kind
-        merged = self.merge_contents(uid, held_a, held_b)
+        merged = self.contents[uid] = self.merge_contents(uid, held_a, held_b)
         return merged if isinstance(merged, Bad) else Heap(uid, merged)
+
+    def whole(self, templates: list[tuple[Any, Template]]) -> list[tuple[Any, Template]]:
+        """Templates of one join, where contents stand again that only templates had that were given up for others."""
+        if not self.made:
+            return templates
+        there = {part.uid for _, template in templates for part in inside(template) if isinstance(part, Heap)}
+        return [(key, self._whole(template, there)) for key, template in templates]
+
+    def _whole(self, template: Any, there: set[int]) -> Any:
+        def contents(again: HeapAgain) -> Any:
+            if again.uid in there or again.uid not in self.contents:
+                return again
+            there.add(again.uid)
+            return Heap(again.uid, self._whole(self.contents[again.uid], there))
+
+        return transform(template, lambda leaf: leaf, joined=contents)
 
     def _items(self, template: Any, cells: Cells) -> Any:
         if isinstance(template, Dyn):
@@ -333,7 +355,9 @@ def join_items(a: Any, b: Any) -> Any:
         inner = [t.inner if isinstance(t, OptT) else t for t in (a, b)]
         return OptT(join_all(i for i in inner if not is_none(i)))
     if isinstance(a, Leaf) and isinstance(b, Leaf):
-        return join_leaves(a, b)
+        joined = join_leaves(a, b)
+        unlike = isinstance(joined, Bad) and _variant(a) and _variant(b)
+        return SumT(_in_order([a, b])) if unlike else joined
     if isinstance(a, Const) and isinstance(b, Const) and same_object(a.obj, b.obj):
         return a
     if isinstance(a, Sub) and isinstance(b, Sub) and a.frozen == b.frozen:
@@ -348,9 +372,14 @@ def join_items(a: Any, b: Any) -> Any:
     if isinstance(a, Same) and isinstance(b, Same) and same_value(a.value, b.value):
         return a
     if all(map(_variant, (a, b))):
-        variants = [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]
-        distinct = [v for k, v in enumerate(variants) if not any(fits(v, w) for w in variants[:k])]
-        if len(distinct) <= MOST_VARIANTS:
+        distinct: list[Any] = []
+        for v in [v for t in (a, b) for v in (t.variants if isinstance(t, SumT) else (t,))]:
+            k = next((k for k, w in enumerate(distinct) if fits(v, w)), None)
+            if k is None:
+                distinct.append(v)
+            elif isinstance(v, Leaf):
+                distinct[k] = join_leaves(distinct[k], v)
+        if len(distinct) <= MOST_VARIANTS and not any(isinstance(v, Bad) for v in distinct):
             return SumT(_in_order(distinct))
     elem = of_any_length(a, b)
     if elem is not None:
@@ -390,6 +419,7 @@ def _variant(t: Any) -> bool:
     """What may be one of several things in a list."""
     return (
         isinstance(t, SumT)
+        or (isinstance(t, Leaf) and isinstance(t.type, Array | Scalar))
         or (isinstance(t, Const) and not av.is_number(t.obj))
         or (isinstance(t, Node) and t.kind[0] in ("handle", "text"))
     )

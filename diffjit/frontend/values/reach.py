@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import gast
@@ -125,6 +127,17 @@ class Reach:
             if any(("v", uid, name) in self.keys and names.count(name) > 1 for name in names):
                 return True
         return False
+
+
+@lru_cache(maxsize=256)
+def read_only_in(loop: Any, function: Any) -> frozenset[str]:
+    """Variables that a loop of a function assigns, and that nothing outside the loop reads."""
+    inside, everywhere = (Counter(_names(node, gast.Load)) for node in (loop, function))
+    return frozenset(name for name in _names(loop, gast.Store) if inside[name] == everywhere[name])
+
+
+def _names(node: Any, ctx: type) -> Iterator[str]:
+    return (n.id for n in gast.walk(node) if isinstance(n, gast.Name) and isinstance(n.ctx, ctx))
 
 
 def _changed_by(node: Any) -> list[str]:

@@ -397,14 +397,20 @@ def with_parts(node: Node, children: Any) -> Node:
     return Node(node.kind, tuple(children), node.like)
 
 
-def transform(template: Any, leaf: Any, bad: Any = lambda template: template) -> Any:
-    """The template with `leaf` applied to every leaf, and `bad` to every part without a common form."""
-    again = lambda part: transform(part, leaf, bad)  # noqa: E731
+def _as_it_is(template: Any) -> Any:
+    return template
+
+
+def transform(template: Any, leaf: Any, bad: Any = _as_it_is, joined: Any = _as_it_is) -> Any:
+    """The template with `leaf` applied to leaves, `bad` to parts without a common form, `joined` to `HeapAgain`."""
+    again = lambda part: transform(part, leaf, bad, joined)  # noqa: E731
     match template:
         case Leaf():
             return leaf(template)
         case Bad():
             return bad(template)
+        case HeapAgain():
+            return joined(template)
         case Node():
             return with_parts(template, map(again, template.children))
         case OptT() | MaybeT():
@@ -451,44 +457,35 @@ def decided_by(template: Any, sources: list[Any]) -> Any:
     )
 
 
+def inside(template: Any, *, items: bool = False) -> Iterator[Any]:
+    """A template and its parts, in their order; also those of `items` of lists."""
+    todo = [template]
+    while todo:
+        part = todo.pop()
+        yield part
+        match part:
+            case Node():
+                todo += reversed(part.children)
+            case OptT() | MaybeT():
+                todo.append(part.inner)
+            case SumT():
+                todo += reversed(part.variants)
+            case Heap():
+                todo.append(part.contents)
+            case Boxed() if items:
+                todo.append(part.node)
+            case Dyn() | Sub() if items:
+                todo.append(part.elem)
+
+
 def contains_bad(template: Any) -> bool:
     """Whether some part has no common form."""
-    match template:
-        case Bad():
-            return True
-        case Node():
-            return any(contains_bad(c) for c in template.children)
-        case OptT() | MaybeT():
-            return template.inner is not None and contains_bad(template.inner)
-        case SumT():
-            return any(contains_bad(v) for v in template.variants)
-        case Heap():
-            return contains_bad(template.contents)
-        case _:
-            return False
+    return any(isinstance(part, Bad) for part in inside(template))
 
 
 def bad_among(template: Any) -> Iterator[Bad]:
     """The parts without a common form, also those of items of lists."""
-    match template:
-        case Bad():
-            yield template
-        case Node():
-            for child in template.children:
-                yield from bad_among(child)
-        case OptT() | MaybeT():
-            yield from bad_among(template.inner)
-        case SumT():
-            for variant in template.variants:
-                yield from bad_among(variant)
-        case Heap():
-            yield from bad_among(template.contents)
-        case Boxed():
-            yield from bad_among(template.node)
-        case Dyn() | Sub():
-            yield from bad_among(template.elem)
-        case _:
-            return
+    return (part for part in inside(template, items=True) if isinstance(part, Bad))
 
 
 def fits(value: Any, template: Any) -> bool:

@@ -62,8 +62,11 @@ def expand_dims(a, axis):
     return a[tuple(None if k in new else slice(None) for k in places(a.ndim + len(new)))]
 
 
-def has_length_one(a, axis):
-    """Whether an axis is dropped by `squeeze`; where nobody knows before, it must turn out not to be."""
+def has_length_one(a, axis, either=False):
+    """Whether an axis is dropped by `squeeze`; where nobody knows before, it must turn out not to be.
+
+    either: whether that makes no difference.
+    """
     return a.shape[axis] == 1
 
 

@@ -21,7 +21,7 @@ from diffjit.ir.walk import walk
 Lengths = dict[Sym, tuple[Value, int]]  # an array, and its axis, that has a length
 
 _RECORDING = frozenset(
-    {"push", "copy", "store", "list_append", "zeros_like", "empty_like", "dim", "cast", "load", "view"}
+    {"copy", "store", "zeros_like", "empty_like", "dim", "cast", "load", "view"}
     | {"accum", "assign"}  # zeros are added to the shadow of a variable that holds nothing
 )
 
@@ -33,7 +33,7 @@ def define_dummies(function: Function) -> None:
         return
     sources = joined_from(function.body)
     touched: set[Value] = set()
-    todo = [v for op in walk(function.body) if op.kind in _RECORDING for v in op.inputs]
+    todo = [v for op in walk(function.body) if op.kind in _RECORDING or op.row.keeps is not None for v in op.inputs]
     todo += function.body.results
     while todo:
         v = todo.pop()

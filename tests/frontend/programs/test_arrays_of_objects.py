@@ -91,6 +91,7 @@ def views(x):
     a[1:3][0] = x[1] * 10
     apart = a.copy()
     apart[0] = 1e6
+    np.atleast_2d(a).T[3, 0] = np.atleast_1d(a)[0] * x[2]
     return a[2] + square.T[0, 1] + square[:, 0].sum() + square.ravel()[3] * a[0] + a[[0, 2]].sum()
 
 

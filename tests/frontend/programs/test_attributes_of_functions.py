@@ -62,8 +62,23 @@ def within_itself(p):
     return climbed(p[0]) * p[1] + climbed.calls + climbed.total
 
 
+class Fit:
+    """An object whose penalty is a function with an attribute."""
+
+    def __init__(self, weight):
+        self.penalty = lambda w: weight * w * w
+        self.penalty.slope = lambda w: 2.0 * weight * w
+
+
+def of_an_attribute(p):
+    fit, w = Fit(p[1]), p[0]
+    for _ in range(3):
+        w = w - p[2] * fit.penalty.slope(w) + fit.penalty(w)
+    return w
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("f", [swings, counted, on_two_paths, within_itself])
+@pytest.mark.parametrize("f", [swings, counted, on_two_paths, within_itself, of_an_attribute])
 def test_derivatives(f, backend):
     h = 1e-6
     slopes = [(f(P + h * e) - f(P - h * e)) / (2 * h) for e in np.eye(3)]

@@ -241,3 +241,23 @@ def test_random_programs(seed):
     space["text"] = text
     for n in (2.0, 3.0):
         agrees(space["program"], "python", n)
+
+
+def axis_and_angle(x):
+    """Where there is no angle, the axis is one of ints."""
+    axis = np.array([0, 0, 1]) if x > 1.0 else np.array([x, x * x, 1.0])
+    return x, axis
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_array_of_ints_or_floats_is_returned_as_floats(backend):
+    for x, slope in ((0.5, [1.0, 2 * 0.5, 0.0]), (1.5, np.zeros(3))):
+        angle, axis = dj.jit(axis_and_angle, backend=backend)(x)
+        assert (angle, axis.dtype) == (x, np.float64)
+        np.testing.assert_array_equal(axis, axis_and_angle(x)[1])
+        along = dj.jvp(axis_and_angle, (x,), (1.0,), backend=backend)[1]
+        np.testing.assert_allclose(along[1], slope, rtol=1e-12)
+        _, pullback = dj.vjp(axis_and_angle, x, backend=backend)
+        np.testing.assert_allclose(pullback((0.0, np.array([1.0, 2.0, 3.0])))[0], np.dot(slope, [1, 2, 3]), rtol=1e-12)
+        lanes = dj.vmap(axis_and_angle, backend=backend)(np.array([0.5, 1.5]))
+        np.testing.assert_array_equal(lanes[1], [axis_and_angle(0.5)[1], axis_and_angle(1.5)[1]])

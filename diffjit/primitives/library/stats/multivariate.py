@@ -59,12 +59,15 @@ def place_and_spread(place, spread, names):
 
 
 def gaps(x, place):
-    """Points minus the centre, along the last axis; a vector is many points where the centre is a number."""
+    """Points minus the centre, along the last axis; a vector is many points where the centre is a number.
+
+    One number is one point, whatever the centre is.
+    """
     x = as_float(np.asarray(x))
     if x.ndim == 0:
         return x[None] - place
     if x.ndim == 1:
-        return (x[:, None] if has_length_one(place, 0) else x[None, :]) - place
+        return (x[:, None] if has_length_one(place, 0, x.shape[0] == 1) else x[None, :]) - place
     return x - place
 
 

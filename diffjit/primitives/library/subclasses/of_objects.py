@@ -24,6 +24,7 @@ from diffjit.primitives.registry import constant, implements
 _JOINS = {np.concatenate, np.vstack, np.hstack, np.dstack, np.stack, np.column_stack, np.block}
 _SHAPES = {np.reshape: "reshape", np.ravel: "ravel", np.transpose: "transpose", np.copy: "copy"}
 _KNOWN = {np.shape: "shape", np.size: "size", np.ndim: "ndim"}
+_LEAST = {np.atleast_1d: 1, np.atleast_2d: 2}  # dimensions
 _OPERATORS = {
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
     np.power: operator.pow, np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.negative: operator.neg,
@@ -35,13 +36,15 @@ _OPERATORS = {
 
 def kind_of(function):
     """How an array of objects meets one of NumPy's functions."""
-    kinds = (("method", {**METHODS, **_SHAPES}), ("known", _KNOWN), ("join", _JOINS), ("dot", {np.dot}))
+    kinds = (
+        ("method", {**METHODS, **_SHAPES}), ("known", _KNOWN), ("join", _JOINS), ("dot", {np.dot}), ("least", _LEAST)
+    )  # fmt: skip
     return next((kind for kind, functions in kinds if function in functions), "")
 
 
 def named(function):
-    """The method or attribute that is what a function gives."""
-    return {**METHODS, **_SHAPES, **_KNOWN}[function]
+    """The method or attribute that is what a function gives, or how many dimensions that has."""
+    return {**METHODS, **_SHAPES, **_KNOWN, **_LEAST}[function]
 
 
 def operator_of(ufunc):
@@ -94,6 +97,8 @@ class OfObjects:
             return getattr(args[0], named(func))(*args[1:], **kwargs)
         if kind == "known":
             return getattr(args[0], named(func))
+        if kind == "least" and len(args) == 1:
+            return with_dimensions(args[0], named(func))
         if kind == "dot" and all(len(np.shape(a)) == 1 for a in args):
             return paired(operator.mul, args[0], args[1]).sum()
         if kind == "join" and isinstance(args[0], OfObjects) and args[0].ndim == 1:
@@ -438,6 +443,13 @@ class OfObjects:
 
     def __ne__(self, other):
         return paired(operator.ne, self, other).astype(bool)
+
+
+def with_dimensions(array, least):
+    """A view with as many dimensions, more of them in front."""
+    new = max(least - array.ndim, 0)
+    steps = (array.size,) * new + array.held_steps
+    return OfObjects(array.held_items, (1,) * new + array.shape, array.held_start, steps) if new > 0 else array
 
 
 def along(array, axis, dtype, out):
