@@ -217,6 +217,24 @@ def test_lanes():
     np.testing.assert_allclose(found, [one(X, 2.0), one(X, 3.0)])
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_total_that_becomes_an_array(backend):
+    """It is one behind the first turn, beside what is told apart in each: the program can return it."""
+
+    def spread(x):
+        total = 0.0
+        for j in range(len(x)):
+            factors = np.array([1])
+            if x[j] > 0.4:
+                factors = factors * x[j]
+            total = total + factors[0] * x**2
+        return total
+
+    value, slope = dj.jvp(spread, (X,), (V,), backend=backend)
+    np.testing.assert_allclose(value, spread(X), rtol=1e-14)
+    np.testing.assert_allclose(slope, (spread(X + 1e-6 * V) - spread(X - 1e-6 * V)) / 2e-6, rtol=1e-8)
+
+
 FORMS = ["x[0]", "x * 1.5", "np.outer(x, x)", "np.arange(3)", "np.array(2)", "x[:2]", "np.sum(x) * 1j + x", "3"]
 USES = [
     "r * x[1]", "np.sin(r) + r", "r - np.mean(r)", "np.sum(r)", "np.asarray(r) * 2.0", "r ** 2",
