@@ -16,12 +16,12 @@ class Entrywise:
     @property
     def real(self):
         """Real parts."""
-        return self.like(np.real(self.entries()[0]))
+        return self.like(self.entries()[0].real)
 
     @property
     def imag(self):
         """Imaginary parts."""
-        return self.like(np.imag(self.entries()[0]))
+        return self.like(self.entries()[0].imag)
 
     def sqrt(self):
         """Square roots of elements."""

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, places
 from diffjit.primitives.library.sparse.forms import DiaMatrix
-from diffjit.primitives.library.sparse.matrices import is_sparse, of_dtype, of_format, parts, summed
+from diffjit.primitives.library.sparse.matrices import is_sparse, of_dtype, of_format, parts
+from diffjit.primitives.library.sparse.storage import summed
 from diffjit.primitives.registry import implements
 
 
