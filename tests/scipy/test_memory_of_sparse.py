@@ -118,7 +118,8 @@ def compared(x):
 
 def divided(x):
     a = compressed(x)
-    return told(a / x[0]) + told(a / np.arange(1.0, 4.0)) + told(sum([a, a.T, 0 - a, pairs(x)])) + told(a + 0)
+    beside = (x[:3] @ a) @ x[3:] + np.sum(x[:3] * pairs(x, sp.csr_matrix)) + np.sum(x[:3] + a)
+    return beside + told(a / x[0]) + told(a / np.arange(1.0, 4.0)) + told(sum([a, a.T, 0 - a, pairs(x)])) + told(a + 0)
 
 
 PROGRAMS = [

@@ -90,6 +90,7 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (np.polydiv, np.polydiv, (C, D)),
     (np.poly1d, by_functions, (C, D, X)),
     (np.poly1d, interpolating, (X,)),
+    (np.poly1d, lambda x: (x[0] * CURVE) * np.sin(np.poly1d(x)) + x * CURVE, (X,)),  # arrays, as NumPy has it
     (Polynomial, lambda p, x: Polynomial(p)(x), (C, X)),
     (Polynomial, series, (C, D, X)),
     (Polynomial, lambda p: np.abs(Polynomial(p, [0, 3]).roots()), (C,)),

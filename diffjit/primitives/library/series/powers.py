@@ -69,6 +69,10 @@ class Poly1d:
         """The coefficients."""
         return trimmed(self.whole)
 
+    def __array__(self, t=None, copy=None):
+        """What NumPy's functions, and NumPy's numbers and arrays on its left, compute with."""
+        return np.array(trimmed(self.whole), t)
+
     @property
     def order(self):
         """The highest power."""
