@@ -108,7 +108,9 @@ def compiled(x):
 def powers(x):
     a = compressed(x, sp.csr_matrix)
     twice = sp.coo_matrix((x, (ROWS, [0, 0, 1, 2, 2, 2])), shape=(3, 3))
-    return told(a**3) + told(a**1) + np.sum((a**0).toarray()) + told(twice.power(2)) + told(compressed(x) ** 2)
+    counted = twice.copy()
+    counted.sum_duplicates()
+    return counted.data[2] * counted.size + told(a**3) + told(a**1) + np.sum((a**0).toarray()) + told(twice.power(2)) + told(compressed(x) ** 2)
 
 
 def compared(x):

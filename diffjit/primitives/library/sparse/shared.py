@@ -9,6 +9,8 @@ import inspect
 import numpy as np
 import scipy.sparse
 
+from diffjit.primitives.library.sparse.storage import in_order, summed
+
 TURNED = {"csr": "csc", "csc": "csr"}
 # Whether `tocoo()` copies the entries, which has changed between versions of SciPy.
 COPIES = {
@@ -119,3 +121,15 @@ class Shared:
     def scale(self, factor):
         """Multiply the entries where they stand."""
         self.data *= factor
+
+    def sum_duplicates(self):
+        """Entries at one place become one, in order."""
+        if self.form == "coo":
+            self.data, self.row, self.col = summed(self.data, self.row, self.col, self.shape[1])
+        elif self.form in TURNED and not in_order(self.indptr, self.indices):
+            raise NotImplementedError("sum_duplicates() of rows out of order, in place: A = A.tocoo().tocsr()")
+
+    def sort_indices(self):
+        """The entries of rows in order."""
+        if not in_order(self.indptr, self.indices):
+            raise NotImplementedError("sort_indices() of rows out of order, in place: A = A.tocoo().tocsr()")
