@@ -97,7 +97,7 @@ class Sums(Mixin):
             return inner if ks[-1] < count else av.Opt(value.is_none, inner)
         if len(ks) == len(value.variants):
             return value
-        tag = Static(len(ks) - 1)
+        tag: Any = Static(len(ks) - 1)
         for place, k in enumerate(ks[:-1]):
             tag = self.ew("where", self.ew("equal", value.tag, Static(k)), Static(place), tag)
         return av.Sum(tag, tuple(value.variants[k] for k in ks))
