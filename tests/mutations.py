@@ -436,8 +436,8 @@ MUTATIONS = (
     Mutation(
         "nobody waits for a finally",
         "frontend/syntax/control.py",
-        ".difference((f.uid for f in self.frames if f.captured), *self.awaited)",
-        ".difference(f.uid for f in self.frames if f.captured)",
+        ".difference((f.uid for f in self.frames if f.read_later), *self.awaited)",
+        ".difference(f.uid for f in self.frames if f.read_later)",
         "tests/frontend/test_ways_out.py",
     ),
     Mutation(

@@ -59,3 +59,15 @@ def test_scalars():
         return tuple(map(np.isscalar, (x, 1, 1j, "a", b"a", None, [x], np.float32(x), fractions.Fraction(1, 2), True)))
 
     assert dj.jit(program, backend="python")(1.5) == program(1.5)
+
+
+@pytest.mark.parametrize("asks", [np.shares_memory, np.may_share_memory])
+def test_memory_is_not_asked_about(asks):
+    """Which array is a copy of another one is not always as NumPy has it: no answer is better than another one."""
+
+    def f(x):
+        y = x * 2.0
+        return np.sum(y) * (2.0 if asks(y, y[1:]) else 3.0)
+
+    with pytest.raises(dj.UnsupportedSyntax, match="DJ118"):
+        dj.jit(f)(np.ones(3))

@@ -92,6 +92,10 @@ row("triangles", lambda p: sp.triu(p, k=1).toarray() + sp.tril(sp.csr_matrix(p),
 FROM, TO = np.array([[0.0, 1.0, 2.0, 1.0], [2.0, 0.0, 1.0, 0.0]])  # of a table of numbers
 row("places that are floats", lambda v: (sp.csr_matrix((v, (range(4), TO)), (4, 3)).T @ sp.coo_matrix(
     (v**2, (FROM, TO)), (4, 3)) + sp.csc_matrix((v, FROM, [0.0, 2.0, 3.0, 4.0]), (3, 3))).toarray(), V)  # fmt: skip
+row("kronsum", lambda p, v: sp.kronsum(p[:2, :2], sp.csr_array(p[:3, :3]), format="csr").toarray() * v[0], P, V,
+    of=(sp.kronsum, sp.isspmatrix))  # fmt: skip
+row("sparse counts", lambda p, v: p[sp.csr_array(np.triu(p)).nonzero()] * sp.csc_matrix(np.triu(p)).getnnz(axis=0)[2] +
+    sp.coo_array(p).max() * sp.csr_matrix(-p).min() * sp.csr_matrix(np.triu(p)).count_nonzero(), P, V)  # fmt: skip
 row("find", lambda p: sp.find(sp.coo_matrix(p))[2], P, of=sp.find)
 
 # Parts of spectra -----------------------------------------------------------------------------------------------------

@@ -38,6 +38,25 @@ def arithmetic(p: Any, q: Any, x: Any) -> Any:
     return both(x) + quotient(x) + rest(x) + one(two)(x) + (-one / 2.0)(x) + one[1] + one.o
 
 
+def by_functions(p: Any, q: Any, x: Any) -> Any:
+    """NumPy's functions of coefficients, of objects, which give objects."""
+    one, two = np.poly1d(p), np.poly1d(q)
+    both = np.polyadd(one, q) - np.polysub([1, 2], two) * np.polyder(np.polymul(one, two), 4)
+    return both(x) + np.polyint(one, 2, [1.0, 2.0])(x) + np.polydiv(p, two)[0](x) / 9.0
+
+
+def interpolating(x: Any) -> Any:
+    """Lagrange's polynomials and their slopes, as in direct collocation: their coefficients begin as integers."""
+    total = 0.0
+    for j in range(3):
+        p = np.poly1d([1])
+        for k in range(3):
+            if k != j:
+                p *= np.poly1d([1, -x[k]]) / (x[j] - x[k])
+        total = total + np.polyder(p)(x + 0.1) * p(1.0) * (j + 1)
+    return total
+
+
 def series(p: Any, q: Any, x: Any) -> Any:
     one, two, wide = Polynomial(p), Polynomial(q), Polynomial(p, [0, 3])
     both = one * two - 2 * two + one**2 - x[0]
@@ -66,9 +85,12 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (np.poly, np.poly, (S,)),
     (np.poly1d, lambda p, x: np.poly1d(p)(x), (C, X)),
     (np.poly1d, arithmetic, (C, D, X)),
-    (np.poly1d, lambda p: np.abs(np.poly1d(p).r) + np.abs(np.poly1d(p, True).c[2:]), (C,)),
+    (np.poly1d, lambda p: np.abs(np.roots(np.poly1d(p))) + np.abs(np.poly1d(p, True).c[2:]), (C,)),
     (np.poly1d, lambda x: CURVE(x) + CURVE.deriv()(x) + np.polyval(CURVE, x) + CURVE.order, (X,)),
     (np.polydiv, np.polydiv, (C, D)),
+    (np.poly1d, by_functions, (C, D, X)),
+    (np.poly1d, interpolating, (X,)),
+    (np.poly1d, lambda x: (x[0] * CURVE) * np.sin(np.poly1d(x)) + x * CURVE, (X,)),  # arrays, as NumPy has it
     (Polynomial, lambda p, x: Polynomial(p)(x), (C, X)),
     (Polynomial, series, (C, D, X)),
     (Polynomial, lambda p: np.abs(Polynomial(p, [0, 3]).roots()), (C,)),

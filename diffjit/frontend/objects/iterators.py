@@ -299,6 +299,7 @@ class Iterators(Mixin):
             self.generated[iterable.serial] = self.run_body(fn, bound, node, on_yield=on_yield)
         else:
             expression, frame, first = iterable.parts
+            self.gone_through(iterable.serial)
             self.comprehend(expression, lambda: on_yield(self.eval(expression.elt)), frame, first)
 
     # Functions that make iterators

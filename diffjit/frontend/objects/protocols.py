@@ -248,7 +248,8 @@ class Protocols(Mixin):
 
     def takes_over(self, cls: type, dunder: str, left: Any) -> bool:
         """Whether NumPy leaves an operator to the object on its right, rather than computing with its elements."""
-        if not self.is_numpys(left) or issubclass(getattr(cls, "stands_for", cls), np.ndarray):
+        written, cls = cls, getattr(cls, "stands_for", cls)  # what the library's own class says
+        if not self.is_numpys(left) or issubclass(cls, np.ndarray):
             return True  # Python asks a derived class first
         if self.class_has(cls, "__array_ufunc__"):
             return self.class_lookup(cls, "__array_ufunc__") is None
@@ -261,7 +262,7 @@ class Protocols(Mixin):
         if not array or left.type.ndim == 0:
             return True
         message = (
-            f"NumPy calls `{dunder}` of {cls.__name__} for each element of the array, and makes an array of objects"
+            f"NumPy calls `{dunder}` of {written.__name__} for each element of the array, and makes an array of objects"
         )
         cure = "put the object first, or give its class `__array_ufunc__ = None`"
         raise self.unsupported("DJ301", message, None, cure)

@@ -74,7 +74,18 @@ class Resumable(Mixin):
             fn = replace(around, node=as_function(node, (owner,)), name="<genexpr>", pyfunc=None)
             return self._resumable(fn, {FIRST: first, owner: self.lookup(owner)})
 
-        return self.iterator(av.Iter("genexp", (node, self.frames[-1], first)), resumed)
+        made = av.Iter("genexp", (node, self.frames[-1], first))
+        seen = {self.frames[-1].uid, *self.frames[-1].fn.scope.frames}
+        for frame in self.frames:
+            if frame.uid in seen:
+                frame.waiting[made.serial] = self.forks
+        return self.iterator(made, resumed)
+
+    def gone_through(self, serial: int) -> None:
+        """Nobody goes through a generator expression again, unless it is another path that does so."""
+        for frame in self.frames:
+            if frame.waiting.get(serial) == self.forks:
+                del frame.waiting[serial]
 
     def drawn_by(self, function: Any, *args: Any) -> Any:
         """A generator of the library, as an object."""

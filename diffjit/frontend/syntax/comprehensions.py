@@ -62,7 +62,7 @@ class Comprehensions(Mixin):
             self._generate(node, 0, iterable, action)
         finally:
             self.frames.pop()
-            if not own.captured:
+            if not own.read_later:
                 for name in targets:
                     self.cells.pop(("v", own.uid, name), None)
 

@@ -228,7 +228,7 @@ class Control(Mixin):
         left = set().union(*map(self._left_by, self.certain_jumps(self.cells)))
         if one_of := self._one_of():
             left |= set.intersection(*map(self._left_by, one_of))
-        return frozenset(left).difference((f.uid for f in self.frames if f.captured), *self.awaited)
+        return frozenset(left).difference((f.uid for f in self.frames if f.read_later), *self.awaited)
 
     def _left_by(self, key: Any) -> set[int]:
         """Frames that a jump leaves."""

@@ -26,6 +26,13 @@ class Frame:
     annotated: dict[str, Any] = field(default_factory=dict)  # of a class body: annotated names, a dataclass's fields
     forks: int = 0  # run-time branches and loops around the call
     form: Any = None  # what is known of the arguments while specialising
+    # Generator expressions that see its variables and that nothing has gone through yet -> branches and loops around.
+    waiting: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def read_later(self) -> bool:
+        """Whether its variables may be read when it has been left."""
+        return self.captured or bool(self.waiting)
 
 
 @dataclass(slots=True, eq=False)

@@ -420,7 +420,7 @@ class Interpreter(
         finally:
             self.frames.pop()
             self.call_path, self.memo, self.here, self.step = state
-            if not frame.captured:
+            if not frame.read_later:
                 for name in local:
                     self.cells.pop(("v", frame.uid, name), None)
 

@@ -16,7 +16,7 @@ from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.frames import NeedStatic
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.join import Joiner, equal
+from diffjit.frontend.values.join import Joiner, as_template, equal, number_leaf
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.values.nodes import kinds_among, needs_arenas
 from diffjit.frontend.values.templates import (
@@ -186,6 +186,11 @@ class Loops(Mixin):
         peeled = self.learned.peels.get(site, 0)
         return self._unsettled(loop) if peeled >= MAX_PEELS else Learn("peels", {site: peeled + 1})
 
+    def _settle_first(self, loop: Loop) -> None:
+        """A number that is an array after each turn, say, is one thing behind the first turn; else it is told apart."""
+        if self.learned.peels.get(whole(loop.site), 0) < MAX_PEELS:
+            raise self._another_first(loop)
+
     def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
         """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""
         carried: dict[Any, Template] = {}
@@ -338,6 +343,8 @@ class Loops(Mixin):
             before = carried[key] if known else attempt.entry.get(key, UNBOUND)
             new = joiner.merge_contents(key[1], before, value) if key[0] == "h" else joiner.merge(before, value)
             new = prepared(blamed(self._owned(new, attempt), loop.site))
+            if isinstance(new, SumT) and all(number_leaf(as_template(v)) for v in (before, value)):
+                self._settle_first(loop)
             if not known or not equal(carried[key], new) or not _same_lengths(carried[key], new):
                 carried[key] = new
                 changed = True

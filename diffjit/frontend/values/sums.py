@@ -12,13 +12,13 @@ import gast
 from diffjit.errors import DiffjitError
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Block
 
 # What a condition may be made of that only asks what something is, as `np.ndim(y) > 0` and `isinstance(y, float)` do.
 _ASKS = (gast.Name, gast.Attribute, gast.Call, gast.Compare, gast.Constant, gast.Tuple, gast.cmpop, gast.expr_context)
 
-Facts = dict[Any, tuple[Any, Any]]  # a variable's cell -> the sum that it holds, and the one variant that it can be
+Facts = dict[Any, tuple[Any, Any]]  # a variable's cell -> the sum that it holds, and what of it that can be
 
 
 def for_each(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,23 +57,50 @@ class Sums(Mixin):
         """
         names = sorted({n.id for n in gast.walk(node) if isinstance(n, gast.Name)})
         cells = [("v", self.frames[-1].uid, name) for name in names] if self.frames else []
-        held = [(cell, self.cells[cell]) for cell in cells if isinstance(self.cells.get(cell), av.Sum)]
+        held = [(cell, self.cells[cell]) for cell in cells if sum_in(self.cells.get(cell)) is not None]
         if len(held) != 1 or not all(isinstance(n, _ASKS) for n in gast.walk(node)):
             return None
         (cell, value), *_ = held
-        said = [self._said(node, cell, v) for v in value.variants]
+        ways = self._ways(value)
+        said = [self._said(node, cell, way) for way in ways]
         if None in said:
             return None
         if len(set(said)) == 1:
             return Static(said[0])
-        alone = said.count(True) == 1
-        cond = self.ew("equal", value.tag, Static(said.index(alone)))
-        for k in (k for k, s in enumerate(said) if s is alone and k != said.index(alone)):
-            cond = self.ew("logical_or", cond, self.ew("equal", value.tag, Static(k)))
-        cond = cond if alone else self.logical_not(cond)
-        only = (said.index(s) if said.count(s) == 1 else None for s in (True, False))
-        self.facts[cond] = tuple({} if k is None else {cell: (value, value.variants[k])} for k in only)
+        fewer = said.count(True) <= said.count(False)
+        one, *more = (self._is_way(value, k) for k, s in enumerate(said) if s is fewer)
+        cond = functools.reduce(lambda a, b: self.ew("logical_or", a, b), more, one)
+        cond = cond if fewer else self.logical_not(cond)
+        left = ([k for k, s in enumerate(said) if s is truth] for truth in (True, False))
+        self.facts[cond] = tuple({cell: (value, self._only(value, ks))} for ks in left)
         return cond
+
+    def _ways(self, value: Any) -> list[Any]:
+        """What a sum may be, None last."""
+        return [*value.value.variants, NONE] if isinstance(value, av.Opt) else list(value.variants)
+
+    def _is_way(self, value: Any, k: int) -> Any:
+        """Whether it is one of them."""
+        if not isinstance(value, av.Opt):
+            return self.ew("equal", value.tag, Static(k))
+        if k == len(value.value.variants):
+            return value.is_none
+        return self.ew("logical_and", self.logical_not(value.is_none), self.ew("equal", value.value.tag, Static(k)))
+
+    def _only(self, value: Any, ks: list[int]) -> Any:
+        """What a sum is where it is one of a few of its variants."""
+        if len(ks) == 1:
+            return self._ways(value)[ks[0]]
+        if isinstance(value, av.Opt):
+            count = len(value.value.variants)
+            inner = self._only(value.value, [k for k in ks if k < count])
+            return inner if ks[-1] < count else av.Opt(value.is_none, inner)
+        if len(ks) == len(value.variants):
+            return value
+        tag: Any = Static(len(ks) - 1)
+        for place, k in enumerate(ks[:-1]):
+            tag = self.ew("where", self.ew("equal", value.tag, Static(k)), Static(place), tag)
+        return av.Sum(tag, tuple(value.variants[k] for k in ks))
 
     def _said(self, node: gast.AST, cell: Any, variant: Any) -> bool | None:
         """What a condition says of a variant, if it says so without computing anything; else None."""

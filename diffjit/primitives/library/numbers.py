@@ -247,6 +247,53 @@ def isfortran(a):
     return a.flags.fnc
 
 
+@implements(np.shares_memory)
+def shares_memory(a, b, /, max_work=None):
+    """Refused: which arrays are copies of others is not known as NumPy has it."""
+    return not_asked("np.shares_memory", a, b, max_work)
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a, b, /, max_work=None):
+    """Refused, as `np.shares_memory`."""
+    return not_asked("np.may_share_memory", a, b, max_work)
+
+
+def not_asked(name, *given):
+    """Refuse a question."""
+    raise NotImplementedError(f"{name}: leave the question out of the program")
+
+
+@implements(np.packbits)
+def packbits(a, /, axis=None, bitorder="big"):
+    """Truth values, eight to a byte, the last ones filled up with zeros."""
+    a = np.asarray(a)
+    bits = np.ravel(a) != 0 if axis is None else np.moveaxis(a, axis, -1) != 0
+    n = bits.shape[-1]
+    filled = np.zeros((*bits.shape[:-1], -(-n // 8) * 8), np.uint8)
+    filled[..., :n] = bits
+    weights = 1 << (np.arange(7, -1, -1) if bitorder == "big" else np.arange(8))
+    packed = np.sum(np.reshape(filled, (*bits.shape[:-1], -1, 8)) * weights, axis=-1).astype(np.uint8)
+    return packed if axis is None else np.moveaxis(packed, -1, axis)
+
+
+@implements(np.unpackbits)
+def unpackbits(a, /, axis=None, count=None, bitorder="big"):
+    """The bits of bytes, one by one."""
+    a = np.asarray(a)
+    held = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    places = np.arange(7, -1, -1) if bitorder == "big" else np.arange(8)
+    bits = ((held[..., None] >> places) & 1).astype(np.uint8)
+    bits = np.reshape(bits, (*held.shape[:-1], -1))
+    if count is not None:
+        n = bits.shape[-1]
+        if count > n:
+            more = np.zeros((*held.shape[:-1], count - n), np.uint8)
+            bits = np.concatenate((bits, more), axis=-1)
+        bits = bits[..., :count]
+    return bits if axis is None else np.moveaxis(bits, -1, axis)
+
+
 def round_decimal(x, digits):
     """Python's round(x, digits) of a float: the decimal nearest to the exact binary value.
 

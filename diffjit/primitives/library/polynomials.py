@@ -9,6 +9,7 @@ import numpy as np
 
 from diffjit.primitives.library.axes import as_float, places
 from diffjit.primitives.library.orthogonal import demand_rank, least_squares
+from diffjit.primitives.library.series.powers import as_given, coefficients_of
 from diffjit.primitives.registry import implements
 
 
@@ -25,19 +26,19 @@ def polyval(p, x):
 def polyadd(a1, a2):
     """Sum of polynomials."""
     first, second = as_long(a1, a2)
-    return first + second
+    return as_given(first + second, a1, a2)
 
 
 @implements(np.polysub)
 def polysub(a1, a2):
     """Difference of polynomials."""
     first, second = as_long(a1, a2)
-    return first - second
+    return as_given(first - second, a1, a2)
 
 
 def as_long(a1, a2):
     """Two polynomials with as many coefficients, the first of the shorter one 0."""
-    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
+    first, second = coefficients_of(a1), coefficients_of(a2)
     n = max(first.shape[0], second.shape[0])
     return (
         np.concatenate((np.zeros((n - first.shape[0], *first.shape[1:]), first.dtype), first)),
@@ -48,27 +49,27 @@ def as_long(a1, a2):
 @implements(np.polymul)
 def polymul(a1, a2):
     """Product of polynomials."""
-    return np.convolve(a1, a2)
+    return as_given(np.convolve(coefficients_of(a1), coefficients_of(a2)), a1, a2)
 
 
 @implements(np.polyder)
 def polyder(p, m=1):
     """Derivative of a polynomial."""
-    p = np.asarray(p)
+    found = coefficients_of(p)
     for _ in places(m):
-        n = p.shape[0]
-        p = p[:-1] * np.arange(n - 1, 0, -1)
-    return p
+        n = found.shape[0]
+        found = found[:-1] * np.arange(n - 1, 0, -1)
+    return as_given(found, p)
 
 
 @implements(np.polyint)
 def polyint(p, m=1, k=None):
     """Antiderivative of a polynomial."""
-    p = as_float(np.asarray(p))
+    found = as_float(coefficients_of(p))
     constants = np.zeros(m) if k is None else np.ravel(k) * np.ones(m)
     for j in places(m):
-        p = np.concatenate((p / np.arange(p.shape[0], 0, -1), constants[j : j + 1]))
-    return p
+        found = np.concatenate((found / np.arange(found.shape[0], 0, -1), constants[j : j + 1]))
+    return as_given(found, p)
 
 
 @implements(np.poly)

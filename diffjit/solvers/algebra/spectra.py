@@ -24,6 +24,7 @@ from diffjit.api.custom import custom_jvp
 from diffjit.api.foreign import foreign
 from diffjit.api.functions import stop_gradient
 from diffjit.primitives.library.axes import as_float
+from diffjit.primitives.library.series.powers import coefficients_of
 from diffjit.primitives.registry import implements
 
 EigResult = type(np.linalg.eig(np.eye(1)))
@@ -275,7 +276,7 @@ def zeros_from(upward, p):
 @implements(np.roots)
 def roots(p):
     """The roots of a polynomial, as complex numbers."""
-    return zeros_from(False, p)
+    return zeros_from(False, coefficients_of(p))
 
 
 @implements(np.polynomial.polynomial.polyroots)

@@ -166,7 +166,42 @@ def array_of_a_list_with_another_name(x, n):
     return z[0] + y[0] * x[1] + z[1]
 
 
+def form_of(x, k):
+    if k == 0:
+        return None
+    if k == 1:
+        return x[0] * 2.0
+    return x[:2] if k == 2 else [x[1], x[2]]
+
+
+def asked_one_after_the_other(x, n):
+    """Each question leaves fewer of the things that it may be."""
+    total = 0.0
+    for k in range(5):
+        found = form_of(x, int(n) - 2 + k % 3)
+        if found is None:
+            total += 1.0
+        elif isinstance(found, list):
+            total += found[0] * found[1]
+        elif np.ndim(found) > 0:
+            total = total * 2.0 + np.sum(found) ** 2
+        else:
+            total += found**3
+    return total
+
+
+def asked_beside(x, n):
+    """Some of what it may be is asked for at once, and what is left behind the branches is all of it."""
+    found = form_of(x, int(n) - 1)
+    if found is not None and not isinstance(found, list):
+        found = found * x[2]
+    scale = 1.0 if found is None or isinstance(found, list) else np.sum(found)
+    return scale * x[0] + (found[0] if isinstance(found, list) else 0.0)
+
+
 PROGRAMS = [
+    asked_one_after_the_other,
+    asked_beside,
     list_or_array,
     array_of_a_list_with_another_name,
     asked_before_use,
@@ -215,6 +250,24 @@ def test_lanes():
     )
     one = dj.grad(number_or_array, backend="python")
     np.testing.assert_allclose(found, [one(X, 2.0), one(X, 3.0)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_total_that_becomes_an_array(backend):
+    """It is one behind the first turn, beside what is told apart in each: the program can return it."""
+
+    def spread(x):
+        total = 0.0
+        for j in range(len(x)):
+            factors = np.array([1])
+            if x[j] > 0.4:
+                factors = factors * x[j]
+            total = total + factors[0] * x**2
+        return total
+
+    value, slope = dj.jvp(spread, (X,), (V,), backend=backend)
+    np.testing.assert_allclose(value, spread(X), rtol=1e-14)
+    np.testing.assert_allclose(slope, (spread(X + 1e-6 * V) - spread(X - 1e-6 * V)) / 2e-6, rtol=1e-8)
 
 
 FORMS = ["x[0]", "x * 1.5", "np.outer(x, x)", "np.arange(3)", "np.array(2)", "x[:2]", "np.sum(x) * 1j + x", "3"]

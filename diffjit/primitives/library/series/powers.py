@@ -28,6 +28,14 @@ def coefficients_of(p):
     return p.whole if isinstance(p, np.poly1d) else np.atleast_1d(np.asarray(p))
 
 
+def as_given(coefficients, *given):
+    """A polynomial as an object where one of those that it is made of is one."""
+    for p in given:
+        if isinstance(p, np.poly1d):
+            return np.poly1d(coefficients)
+    return coefficients
+
+
 @implements(np.poly1d)
 class Poly1d:
     """A polynomial."""
@@ -60,6 +68,10 @@ class Poly1d:
     def coefficients(self):
         """The coefficients."""
         return trimmed(self.whole)
+
+    def __array__(self, t=None, copy=None):
+        """What NumPy's functions, and NumPy's numbers and arrays on its left, compute with."""
+        return np.array(trimmed(self.whole), t)
 
     @property
     def order(self):
@@ -165,6 +177,4 @@ def polydiv(u, v):
     while first < rest.shape[0] - 1 and np.abs(rest[first]) <= 1e-8:
         first += 1
     rest = rest[first:].copy()
-    if isinstance(u, np.poly1d) or isinstance(v, np.poly1d):
-        return Poly1d(quotient), Poly1d(rest)
-    return quotient, rest
+    return as_given(quotient, u, v), as_given(rest, u, v)

@@ -16,12 +16,12 @@ class Entrywise:
     @property
     def real(self):
         """Real parts."""
-        return self.like(np.real(self.entries()[0]))
+        return self.like(self.entries()[0].real)
 
     @property
     def imag(self):
         """Imaginary parts."""
-        return self.like(np.imag(self.entries()[0]))
+        return self.like(self.entries()[0].imag)
 
     def sqrt(self):
         """Square roots of elements."""
@@ -94,3 +94,44 @@ class Entrywise:
     def trunc(self):
         """Elements rounded towards zero."""
         return self.of_sums(np.trunc)
+
+    def nonzero(self):
+        """Where entries are not zero."""
+        data, row, col = self.entries()
+        kept = np.flatnonzero(data)
+        return row[kept], col[kept]
+
+    def count_nonzero(self, axis=None):
+        """How many entries are not zero."""
+        if axis is not None:
+            raise NotImplementedError("count_nonzero(axis=...) of a sparse matrix: count the rows of nonzero()")
+        return np.count_nonzero(self.entries()[0])
+
+    def getnnz(self, axis=None):
+        """How many entries are stored, in all or in each row or column."""
+        if not self.matrix:
+            raise AttributeError("getnnz")
+        _, row, col = self.entries()
+        if axis is None:
+            return row.shape[0]
+        along = axis % 2
+        return np.bincount(row if along else col, minlength=self.shape[1 - along])
+
+    @property
+    def size(self):
+        """How many entries are stored."""
+        return self.entries()[1].shape[0]
+
+    def max(self, axis=None, out=None):
+        """The greatest element."""
+        return self.greatest(np.max, axis, out)
+
+    def min(self, axis=None, out=None):
+        """The smallest element."""
+        return self.greatest(np.min, axis, out)
+
+    def greatest(self, function, axis, out):
+        """The greatest or smallest element, which may be one of those that are not there."""
+        if axis is not None or out is not None:
+            raise NotImplementedError("max(axis=...) of a sparse matrix: take it of .toarray()")
+        return function(self.toarray())

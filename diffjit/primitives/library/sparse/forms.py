@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float
-from diffjit.primitives.library.sparse.matrices import FORMATS, Sparse, of_dtype, parts
+from diffjit.primitives.library.sparse.matrices import FORMATS, Sparse, is_sparse, of_dtype, parts
 from diffjit.primitives.registry import implements
 
 
@@ -38,7 +38,9 @@ class Diagonals(Sparse):
     form = "dia"
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        if isinstance(arg1, tuple) and np.ndim(arg1[0]) > 0 and not places_by_coordinates(arg1[1]):
+        if is_sparse(arg1) and arg1.form == "dia":
+            self.data, self.offsets, self.shape = of_dtype(arg1.data, dtype), arg1.offsets, arg1.shape
+        elif isinstance(arg1, tuple) and np.ndim(arg1[0]) > 0 and not places_by_coordinates(arg1[1]):
             self.data = of_dtype(np.atleast_2d(as_float(np.asarray(arg1[0]))), dtype)
             self.offsets = np.atleast_1d(np.asarray(arg1[1]))
             self.shape = shape
@@ -47,6 +49,8 @@ class Diagonals(Sparse):
         else:
             data, row, col, self.shape = parts(arg1, shape)
             self.data, self.offsets = by_diagonals(of_dtype(data, dtype), row, col, self.shape)
+        if copy:
+            self.data = self.data.copy()
 
     @property
     def nnz(self):
@@ -81,12 +85,15 @@ class Editable(Sparse):
     """A matrix whose elements programs assign."""
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
-        data, row, col, self.shape = parts(arg1, shape)
-        data = of_dtype(data, dtype)
-        self.dense = np.zeros(self.shape, data.dtype)
-        self.there = np.zeros(self.shape, bool)
-        np.add.at(self.dense, (row, col), data)
-        self.there[row, col] = True
+        if is_sparse(arg1) and arg1.form == self.form and not copy:
+            self.dense, self.there, self.shape = of_dtype(arg1.dense, dtype), arg1.there, arg1.shape
+        else:
+            data, row, col, self.shape = parts(arg1, shape)
+            data = of_dtype(data, dtype)
+            self.dense = np.zeros(self.shape, data.dtype)
+            self.there = np.zeros(self.shape, bool)
+            np.add.at(self.dense, (row, col), data)
+            self.there[row, col] = True
 
     @property
     def data(self):
@@ -112,6 +119,18 @@ class Editable(Sparse):
         """As a dense matrix."""
         return self.dense.copy()
 
+    def scale(self, factor):
+        """Multiply the entries where they stand."""
+        self.dense *= factor
+
+    def assign(self, other):
+        """Take the entries of a matrix, in place of its own."""
+        self.dense[...] = other.toarray()
+        self.there[...] = False
+        _, row, col = other.entries()
+        self.there[row, col] = True
+        return self
+
     def __setitem__(self, place, value):
         given = value.toarray() if isinstance(value, Sparse) else value
         self.dense[place] = given
@@ -131,20 +150,31 @@ class Editable(Sparse):
         self.there[place + max(-k, 0), place + max(k, 0)] = True
 
 
+class Rows(Editable):
+    """Rows of entries, which sums change in place."""
+
+    form = "lil"
+
+    def __iadd__(self, other):
+        return self.assign(self + (other if is_sparse(other) else LilMatrix(other)))
+
+    def __isub__(self, other):
+        return self.assign(self - (other if is_sparse(other) else LilMatrix(other)))
+
+
 @implements(scipy.sparse.lil_matrix)
-class LilMatrix(Editable):
+class LilMatrix(Rows):
     """Rows of entries."""
 
     stands_for = scipy.sparse.lil_matrix
-    matrix, form = True, "lil"
+    matrix = True
 
 
 @implements(scipy.sparse.lil_array)
-class LilArray(Editable):
+class LilArray(Rows):
     """Rows of entries."""
 
     stands_for = scipy.sparse.lil_array
-    form = "lil"
 
 
 @implements(scipy.sparse.dok_matrix)

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from diffjit.primitives.library.axes import as_float, places
 from diffjit.primitives.library.sparse.forms import DiaMatrix
-from diffjit.primitives.library.sparse.matrices import is_sparse, of_dtype, of_format, parts, summed
+from diffjit.primitives.library.sparse.matrices import is_sparse, of_dtype, of_format, parts
+from diffjit.primitives.library.sparse.storage import summed
 from diffjit.primitives.registry import implements
 
 
@@ -217,3 +218,20 @@ def spdiags(data, diags, m=None, n=None, format=None):  # noqa: A002
         height, width = m
     made = DiaMatrix((data, diags), (height, width))
     return made if format is None or format == "dia" else of_format(format, True, *made.entries(), made.shape)
+
+
+@implements(scipy.sparse.kronsum)
+def kronsum(A, B, format=None):  # noqa: A002
+    """Kronecker's sum: each matrix along the other one's axis."""
+    a, b = matrix_of(A), matrix_of(B)
+    if a.shape[0] != a.shape[1] or b.shape[0] != b.shape[1]:
+        raise ValueError("A is not square" if a.shape[0] != a.shape[1] else "B is not square")
+    one, two = (along_diagonals((1.0,), (0,), m.shape, None, m.matrix, None) for m in (b, a))
+    total = kron(one, a) + kron(b, two)
+    return total.tocoo() if format is None else total.asformat(format)
+
+
+@implements(scipy.sparse.isspmatrix)
+def isspmatrix(x):
+    """Whether something is one of SciPy's matrices, not an array."""
+    return is_sparse(x) and x.matrix

@@ -24,27 +24,16 @@ from diffjit.primitives.library.sparse.selected import (
     is_one,
     rows_and_columns,
 )
+from diffjit.primitives.library.sparse.shared import COPIES, TURNED, Shared
+from diffjit.primitives.library.sparse.storage import (
+    multiplied,
+    paired,
+    pointers,
+    positions,
+    rows_of,
+    summed,
+)
 from diffjit.primitives.registry import implements
-
-
-def positions(numbers):
-    """Where entries stand; SciPy takes floats, of tables of numbers, as integers."""
-    numbers = np.asarray(numbers)
-    return numbers.astype(np.int64) if numbers.dtype.kind == "f" else numbers
-
-
-def summed(data, row, col, width):
-    """Entries by rows and columns, in order; those at one place as one."""
-    key = row.astype(np.int64) * width + col
-    order = np.argsort(key, kind="stable")
-    key, data = key[order], data[order]
-    first = np.ones(key.shape[0], bool)
-    first[1:] = key[1:] != key[:-1]
-    group = np.cumsum(first) - 1
-    total = np.zeros(np.sum(first), data.dtype)
-    np.add.at(total, group, data)
-    kept = key[first]
-    return total, kept // width, kept % width
 
 
 def without_dtype(dtype):
@@ -60,13 +49,6 @@ def of_dtype(data, dtype):
     if np.dtype(dtype).kind not in "fc":
         raise NotImplementedError(f"sparse matrices of dtype {np.dtype(dtype)}: use float, float32 or complex")
     return data.astype(dtype)
-
-
-def pointers(places, count):
-    """Where the entries of each row begin, of rows in order."""
-    starts = np.zeros(count + 1, np.int64)
-    starts[1:] = np.cumsum(np.bincount(places, minlength=count))
-    return starts
 
 
 def times(data, row, col, count, x):
@@ -110,7 +92,7 @@ def is_sparse(x):
     return isinstance(x, (Sparse, scipy.sparse.spmatrix, scipy.sparse.sparray))
 
 
-class Sparse(Entrywise):
+class Sparse(Shared, Entrywise):
     """What all of them can do, by rows and columns of entries."""
 
     matrix = False  # whether `*` is a product of matrices
@@ -123,6 +105,18 @@ class Sparse(Entrywise):
         """Another one, of other entries at the same places."""
         _, row, col = self.entries()
         return of_format(self.form, self.matrix, data, row, col, self.shape)
+
+    def made(self, form, data, row, col, shape):
+        """One in a format, of SciPy's matrices or arrays as this is."""
+        return of_format(form, self.matrix, data, row, col, shape)
+
+    def compressed(self):
+        """By columns where it is so already, else by rows."""
+        return self.tocsc() if self.form == "csc" else self.tocsr()
+
+    def is_number(self, other):
+        """Whether something multiplies all entries."""
+        return not is_sparse(other) and np.ndim(other) == 0
 
     def of_sums(self, function):
         """Another one, of a function of the elements: entries at one place are one element."""
@@ -150,12 +144,6 @@ class Sparse(Entrywise):
         """Two."""
         return 2
 
-    def transpose(self):
-        """Turned at the diagonal."""
-        data, row, col = self.entries()
-        form = {"csr": "csc", "csc": "csr"}.get(self.form, self.form)
-        return of_format(form, self.matrix, data, col, row, (self.shape[1], self.shape[0]))
-
     def toarray(self):
         """As a dense matrix."""
         return spread(*self.entries(), self.shape)
@@ -163,48 +151,6 @@ class Sparse(Entrywise):
     def todense(self):
         """As a dense matrix, of NumPy's class of matrices where this is of SciPy's."""
         return np.asmatrix(self.toarray()) if self.matrix else self.toarray()
-
-    def tocoo(self, copy=False):
-        """By rows and columns of entries."""
-        return of_format("coo", self.matrix, *self.entries(), self.shape)
-
-    def tocsr(self, copy=False):
-        """Compressed rows."""
-        return of_format("csr", self.matrix, *self.entries(), self.shape)
-
-    def tocsc(self, copy=False):
-        """Compressed columns."""
-        return of_format("csc", self.matrix, *self.entries(), self.shape)
-
-    def tolil(self, copy=False):
-        """For assignments."""
-        return of_format("lil", self.matrix, *self.entries(), self.shape)
-
-    def todok(self, copy=False):
-        """For assignments."""
-        return of_format("dok", self.matrix, *self.entries(), self.shape)
-
-    def todia(self, copy=False):
-        """By diagonals."""
-        return of_format("dia", self.matrix, *self.entries(), self.shape)
-
-    def asformat(self, format, copy=False):  # noqa: A002 - SciPy's name
-        """In another format."""
-        if format is None or format == self.form:
-            return self
-        return of_format(format, self.matrix, *self.entries(), self.shape)
-
-    def copy(self):
-        """Another one."""
-        return self.like(self.entries()[0].copy())
-
-    def conj(self):
-        """Of conjugate entries."""
-        return self.like(np.conjugate(self.entries()[0]))
-
-    def conjugate(self):
-        """Its entries' complex conjugates."""
-        return self.conj()
 
     def dot(self, other):
         """The product with a vector or matrix."""
@@ -235,22 +181,28 @@ class Sparse(Entrywise):
         return times(data, col, row, self.shape[1], x)
 
     def __mul__(self, other):
-        if not is_sparse(other) and np.ndim(other) == 0:
+        if self.is_number(other):
             return self.like(self.entries()[0] * other)
         return self @ other if self.matrix else self.multiply(other)
 
     def __rmul__(self, other):
-        if np.ndim(other) == 0:
+        if self.is_number(other):
             return self.like(self.entries()[0] * other)
         return self.__rmatmul__(other) if self.matrix else self.multiply(other)
 
     def __truediv__(self, other):
-        if is_sparse(other) or np.ndim(other) != 0:
-            raise NotImplementedError("quotients of sparse matrices by anything but numbers: divide .data")
-        return self.like(self.entries()[0] / other)
+        if is_sparse(other):
+            raise NotImplementedError("quotients of two sparse matrices: divide the elements of .toarray()")
+        if not self.is_number(other):
+            return self.multiply(1 / np.asarray(other))
+        data = self.entries()[0]
+        return self.like((data if data.dtype.kind == "c" else data.astype(float)) * (1 / other))
 
     def __neg__(self):
         return self.like(-self.entries()[0])
+
+    def __pow__(self, n):
+        return matrix_power(self, n) if self.matrix else self.power(n)
 
     def __add__(self, other):
         return added(self, other, 1.0)
@@ -265,20 +217,30 @@ class Sparse(Entrywise):
         return added(-self, other, 1.0)
 
     def multiply(self, other):
-        """Products of elements with a number, a vector for all rows, or a dense matrix."""
+        """Products of elements with a number, another sparse matrix, a vector for all rows, or a dense matrix."""
         if is_sparse(other):
-            raise NotImplementedError("element-wise products of two sparse matrices: multiply their .data")
+            return by_elements(self, other)
         if np.ndim(other) == 0:
             return self.like(self.entries()[0] * other)
         data, row, col = self.entries()
         dense = np.broadcast_to(np.asarray(other), self.shape)
         form = self.form if self.form == "csc" else ("csr" if not self.matrix or self.form == "csr" else "coo")
-        return of_format(form, self.matrix, data * dense[row, col], row, col, self.shape)
+        return self.made(form, data * dense[row, col], row, col, self.shape)
+
+    def maximum(self, other):
+        """The greater of each two elements."""
+        return bounded(self, other, np.maximum)
+
+    def minimum(self, other):
+        """The smaller of each two elements."""
+        return bounded(self, other, np.minimum)
 
     def power(self, n, dtype=None):
         """Powers of elements."""
         without_dtype(dtype)
-        return self.like(self.entries()[0] ** n)
+        if n == 0:
+            raise NotImplementedError("zero power is not supported as it would densify the matrix")
+        return self.of_sums(lambda data: data**n)
 
     def sum(self, axis=None, dtype=None, out=None):
         """The sum of all elements, or along an axis: a row or column of a matrix."""
@@ -320,33 +282,84 @@ def added(a, b, sign):
     if not is_sparse(b):
         b = np.asarray(b)
         if b.ndim == 0:
+            if b == 0:
+                return a.copy()
             raise NotImplementedError("adding a nonzero scalar to a sparse matrix is not supported")
         return a.toarray() + sign * b
     if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
         raise ValueError("inconsistent shapes")
-    one, two = a.entries(), b.entries()
-    data = np.concatenate((one[0], sign * two[0]))
-    row, col = np.concatenate((one[1], two[1])), np.concatenate((one[2], two[2]))
-    return of_format("csc" if a.form == "csc" else "csr", a.matrix, data, row, col, a.shape)
+    one, two, _, outer, inner = pair_of(a, b)
+    return of_order(a, one + sign * two, outer, inner, a.shape)
+
+
+def pair_of(a, b):
+    """Two matrices by the places of either (`paired`), compressed as the first is."""
+    a = a.compressed()
+    b = b.asformat(a.form)
+    return paired(a.stored(), b.stored(), a.shape[1] if a.form == "csr" else a.shape[0])
+
+
+def of_order(a, data, outer, inner, shape):
+    """A matrix compressed as another one is, of entries in the order given."""
+    form = "csc" if a.form == "csc" else "csr"
+    given = (data, inner, pointers(outer, shape[0] if form == "csr" else shape[1]))
+    return FORMATS[form, a.matrix](given, shape)
+
+
+def by_elements(a, b):
+    """Products of elements: of those that both have."""
+    if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
+        raise NotImplementedError("products of elements of sparse matrices of unlike shapes: use b.toarray()")
+    one, two, there, outer, inner = pair_of(a, b)
+    kept = np.flatnonzero(there[0] & there[1])
+    return of_order(a, one[kept] * two[kept], outer[kept], inner[kept], a.shape)
+
+
+def bounded(a, b, function):
+    """The greater or smaller of each two elements."""
+    if not is_sparse(b):
+        if np.ndim(b) != 0:
+            return function(a.toarray(), np.asarray(b))
+        if function(0.0, b) != 0.0:
+            raise NotImplementedError("what makes all elements of a sparse matrix different from zero: use .toarray()")
+        a = a.compressed()
+        data, outer, inner = summed(a.data, rows_of(a.indptr), a.indices, a.shape[1] if a.form == "csr" else a.shape[0])
+        return without_zeros(a, function(data, b), outer, inner)
+    if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
+        raise ValueError("inconsistent shapes")
+    one, two, _, outer, inner = pair_of(a, b)
+    return without_zeros(a, function(one, two), outer, inner)
+
+
+def without_zeros(a, data, outer, inner):
+    """Compressed as another one is, without what is as zero as an entry that is not there."""
+    kept = np.flatnonzero(data)
+    return of_order(a, data[kept], outer[kept], inner[kept], a.shape)
 
 
 def product(a, b):
-    """The product of two sparse matrices: each entry of the first with a row of the second."""
+    """The product of two sparse matrices: each entry of the first with a row of the second, or the other way round."""
     if a.shape[1] != b.shape[0]:
         raise ValueError("matmul: dimension mismatch with signature (n,k=),(k=,m)->(n,m)")
-    data, row, col = a.entries()
-    other = of_format("csr", b.matrix, *b.entries(), b.shape)
-    starts = other.indptr
-    lengths = starts[col + 1] - starts[col]
-    ends = np.cumsum(lengths)
-    total = int(np.sum(lengths))
-    left = np.repeat(np.arange(data.shape[0]), lengths)
-    right = np.arange(total) - np.repeat(ends - lengths, lengths) + np.repeat(starts[col], lengths)
-    values = data[left] * other.data[right]
-    return of_format(
-        "csc" if a.form == "csc" else "csr", a.matrix, values, row[left], other.indices[right],
-        (a.shape[0], b.shape[1]),
-    )  # fmt: skip
+    shape = (a.shape[0], b.shape[1])
+    if a.form == "csc":
+        return of_order(a, *multiplied(b.tocsc().stored(), a.stored(), shape[0]), shape)
+    return of_order(a, *multiplied(a.tocsr().stored(), b.tocsr().stored(), shape[1]), shape)
+
+
+def matrix_power(a, n):
+    """A matrix times itself, by halves as SciPy does it."""
+    if a.shape[0] != a.shape[1]:
+        raise TypeError("sparse matrix is not square")
+    if n < 0:
+        raise ValueError("exponent must be >= 0")
+    if n == 0:
+        along = np.arange(a.shape[0])
+        return of_format("dia", True, np.ones(a.shape[0]), along, along, a.shape)
+    if n == 1:
+        return a.copy()
+    half = matrix_power(a, n // 2)
+    return a @ half @ half if n % 2 else half @ half
 
 
 class Coordinates(Sparse):
@@ -356,7 +369,7 @@ class Coordinates(Sparse):
 
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
         data, self.row, self.col, self.shape = parts(arg1, shape)
-        self.data = of_dtype(data, dtype)
+        self.data = of_dtype(data.copy() if copy else data, dtype)
 
     @property
     def coords(self):
@@ -370,24 +383,54 @@ class Compressed(Sparse):
     def __init__(self, arg1, shape=None, dtype=None, copy=False):
         if isinstance(arg1, tuple) and len(arg1) == 3:
             data, indices, indptr = arg1
-            self.data = of_dtype(np.asarray(data), dtype)
-            self.indices, self.indptr = positions(indices), positions(indptr)
+            data, self.indices, self.indptr = np.asarray(data), positions(indices), positions(indptr)
             width = np.max(self.indices, initial=-1) + 1 if shape is None else 0
             outer = self.indptr.shape[0] - 1
             self.shape = shape if shape is not None else ((outer, width) if self.form == "csr" else (width, outer))
+        elif is_sparse(arg1):
+            given = arg1.asformat(self.form)
+            data, self.indices, self.indptr, self.shape = given.data, given.indices, given.indptr, given.shape
         else:
             data, row, col, self.shape = parts(arg1, shape)
             data = of_dtype(data, dtype)
             if self.form == "csr":
-                self.data, outer, self.indices = summed(data, row, col, self.shape[1])
+                data, outer, self.indices = summed(data, row, col, self.shape[1])
             else:
-                self.data, outer, self.indices = summed(data, col, row, self.shape[0])
+                data, outer, self.indices = summed(data, col, row, self.shape[0])
             self.indptr = pointers(outer, self.shape[0] if self.form == "csr" else self.shape[1])
+        self.data = of_dtype(data.copy() if copy else data, dtype)
+
+    def stored(self):
+        """Entries, and where they stand."""
+        return self.data, self.indices, self.indptr
 
     def entries(self):
         """Values, rows and columns of entries."""
-        outer = np.repeat(np.arange(self.indptr.shape[0] - 1), np.diff(self.indptr))
+        outer = rows_of(self.indptr)
         return (self.data, outer, self.indices) if self.form == "csr" else (self.data, self.indices, outer)
+
+    def tocoo(self, copy=None):
+        """By rows and columns of entries."""
+        return self.asformat("coo", COPIES[self.form] if copy is None else copy)
+
+    def asformat(self, format, copy=False):  # noqa: A002 - SciPy's name
+        """In another format; itself in its own."""
+        if format is None or format == self.form:
+            return self.copy() if copy else self
+        if format == "coo":
+            data, row, col = self.entries()
+            return self.made("coo", data.copy() if copy else data, row, col, self.shape)
+        if format != TURNED[self.form]:
+            return self.converted(format)
+        order = np.argsort(self.indices, kind="stable")
+        count = self.shape[0] if format == "csr" else self.shape[1]
+        given = (self.data[order], rows_of(self.indptr)[order], pointers(self.indices, count))
+        return FORMATS[format, self.matrix](given, self.shape)
+
+    def turned(self):
+        """Turned at the diagonal, of the same entries."""
+        given = (self.data, self.indices, self.indptr)
+        return FORMATS[TURNED[self.form], self.matrix](given, (self.shape[1], self.shape[0]))
 
     def __getitem__(self, place):
         rows, cols = rows_and_columns(place)
@@ -429,10 +472,7 @@ class Compressed(Sparse):
 
     def like(self, data):
         """Another one, of other entries at the same places."""
-        given = (data, self.indices, self.indptr)
-        if self.form == "csr":
-            return CsrMatrix(given, self.shape) if self.matrix else CsrArray(given, self.shape)
-        return CscMatrix(given, self.shape) if self.matrix else CscArray(given, self.shape)
+        return FORMATS[self.form, self.matrix]((data, self.indices, self.indptr), self.shape)
 
 
 def parts(arg1, shape):
