@@ -519,6 +519,7 @@ class Exceptions(Mixin):
         self.exceptions.append(exception)
         try:
             if (error := self._without_classes(handler)) is not None:
+                assert error.python is not None
                 self.throw(self.exception_object(error.python, Static(error.message)))
                 return
             if handler.name is not None:

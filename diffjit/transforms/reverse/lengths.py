@@ -30,7 +30,7 @@ class AskedLengths:
         self.keeper = keeper
         self.lengths: dict[Any, Value] = {}  # on the way there, by block and symbol or else by array and axis
         self.numbers: set[Value] = set()  # the same
-        self.lasting: dict[Dim, tuple[Value, int]] | None = None  # lengths -> arrays that are there on the way back
+        self.lasting: dict[Dim, tuple[Value, int]] | None = None
 
     def ask(self, sweep: Function) -> None:
         """Have a sweep want these numbers, in place of the arrays."""
@@ -75,8 +75,18 @@ class AskedLengths:
     def _kept(self, array: Value, axis: int, found: Op, known: dict[int, Op]) -> Value:
         """A length on the way back, next to what was kept of the array."""
         if axis not in known:
-            known[axis] = Op("kept", [], [Value(INT)], {"of": self._length(array, axis)}, loc=found.loc)
-            known[axis].out.op, known[axis].out.block = known[axis], found.out.block
+            assert isinstance(array.type, Array)
+            d = array.type.dims[axis]
+            lasting = self._lasting().get(d) if _has_value(array) else None
+            if isinstance(d, int):
+                op = Op("const", [], attrs={"value": d})
+            elif lasting is not None:
+                op = Op("dim", [lasting[0]], attrs={"axis": lasting[1]})
+            else:
+                op = Op("kept", [], attrs={"of": self._length(array, axis)})
+            op.loc, op.outputs = found.loc, [Value(INT)]
+            op.out.op, op.out.block = op, found.out.block
+            known[axis] = op
         return known[axis].out
 
     def _made_there(self, array: Value) -> Value | None:
@@ -87,30 +97,27 @@ class AskedLengths:
 
     def _length(self, array: Value, axis: int) -> Value:
         """A length as a number of the way there."""
-        assert isinstance(array.type, Array)
         d = array.type.dims[axis]
-        named = isinstance(d, Sym) and not d.parts and _has_value(array)
-        if named:
-            array, axis = self._lasting().get(d, (array, axis))
-        at = (array.block, d) if named else (array, axis)
+        at = (array.block, d) if isinstance(d, Sym) and not d.parts and _has_value(array) else (array, axis)
         if at not in self.lengths:
             keeper, block = self.keeper, array.block
             assert block is not None
             place, key = (keeper.at_start, block) if array.op is None else (keeper.after, array.op)
             with keeper.forward_ops(place, key, block) as b:
-                made = b.const(d) if isinstance(d, int) else b.value("dim", [array], INT, axis=axis)
-            self.lengths[at] = made
-            self.numbers.add(made)
+                self.lengths[at] = b.value("dim", [array], INT, axis=axis)
+            self.numbers.add(self.lengths[at])
         return self.lengths[at]
 
     def _lasting(self) -> dict[Dim, tuple[Value, int]]:
+        """Lengths that have a name, and arrays that have them and are there on the way back."""
         if self.lasting is None:
             function = self.keeper.order.function
             made = [v for op in function.body.ops for v in op.outputs if _has_value(v)]
             self.lasting = {}
             for v in (*function.params, *made):
                 for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
-                    self.lasting.setdefault(d, (v, axis))
+                    if isinstance(d, Sym) and not d.parts:
+                        self.lasting.setdefault(d, (v, axis))
         return self.lasting
 
 

@@ -105,7 +105,7 @@ class TypedArray:  # noqa: PLW1641 - no array is a key
         del self.held_items[index]
 
     def __add__(self, other):
-        if not isinstance(other, TypedArray):
+        if not isinstance(other, TypedArray):  # pyright: ignore[reportArgumentType]
             raise TypeError("can only append array to array")
         return self._like(self.held_items + other.held_items)
 
@@ -116,4 +116,4 @@ class TypedArray:  # noqa: PLW1641 - no array is a key
         return self * n
 
     def __eq__(self, other):
-        return isinstance(other, TypedArray) and self.held_items == other.held_items
+        return isinstance(other, TypedArray) and self.held_items == other.held_items  # pyright: ignore[reportArgumentType]
