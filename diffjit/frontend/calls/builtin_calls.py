@@ -175,10 +175,12 @@ class BuiltinCalls(Mixin):
         return zipped()
 
     def columns_of(self, rows: av.Ref) -> Any:
-        """What `zip(*rows)` gives of a growing list of tuples of one length; None where it is another list."""
+        """What `zip(*rows)` gives of a growing list; None where it is another one."""
         held = self.contents(rows)
-        if not isinstance(held, DynList) or not isinstance(held.elem, Node) or not isinstance(held.elem.like, av.Tup):
+        if not isinstance(held, DynList):
             return None
+        if not isinstance(held.elem, Node) or not isinstance(held.elem.like, av.Tup):
+            return self.call_plain(iterators.columns_in_turn, rows, node=None)
         nothing = self.compare_kind("equal", self.length(rows), Static(0))
         self.refuse_if(nothing, NotImplementedError, "zip(*rows) of a list without rows")
         return self.call_plain(containers.columns, rows, Static(len(held.elem.like.items)), node=None)

@@ -236,3 +236,19 @@ def is_among(item, iterable):
         if other == item:
             return True
     return False
+
+
+def columns_in_turn(given):
+    """The columns of rows whose number and lengths the run knows, as `zip` draws them: until a row has no more."""
+    rows, k = list(given), 0
+    while is_in_each(rows, k):
+        yield tuple([row[k] for row in rows])
+        k += 1
+
+
+def is_in_each(rows, k):
+    """Whether each of some rows, of which there are any, has an item at a place."""
+    found = len(rows) > 0
+    for row in rows:
+        found = found and k < len(row)
+    return found
