@@ -519,8 +519,7 @@ class Exceptions(Mixin):
         self.exceptions.append(exception)
         try:
             if (error := self._without_classes(handler)) is not None:
-                assert error.python is not None
-                self.throw(self.exception_object(error.python, Static(error.message)))
+                self.throw(self.exception_object(*error))
                 return
             if handler.name is not None:
                 name = handler.name if isinstance(handler.name, str) else handler.name.id
@@ -560,7 +559,7 @@ class Exceptions(Mixin):
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
-    def _without_classes(self, handler: gast.AST) -> DiffjitError | None:
+    def _without_classes(self, handler: gast.AST) -> tuple[type[Exception], Static] | None:
         """Why a handler names no classes (of another version of a library): Python asks when it needs them."""
         try:
             if handler.type is not None:
@@ -568,7 +567,7 @@ class Exceptions(Mixin):
         except DiffjitError as error:
             if error.python is None:
                 raise
-            return error
+            return error.python, Static(error.message)
         return None
 
     def _caught(self, handler: gast.AST) -> tuple[type, ...]:
