@@ -95,6 +95,9 @@ class Objects(Mixin):
             if all(isinstance(a, Static) for a in (*args, *kwargs.values())):
                 return Static(self.evaluated(cls, *(a.obj for a in args), **{k: v.obj for k, v in kwargs.items()}))
             raise self.no_rule(cls, node)
+        made = self.made_by_recursion(cls, args, kwargs, node)
+        if made is not None:
+            return made
         ref = self.once(lambda: self.unfinished(cls) or self.blank(cls))
         return self.initialised(ref, cls, args, kwargs, node)
 

@@ -45,6 +45,7 @@ class Learned:
     captures: set[Any] = field(default_factory=set)  # numbers and lengths from outside that must be known
     signs: set[Any] = field(default_factory=set)  # ints from outside whose sign must be known
     outlined: set[Any] = field(default_factory=set)  # recursive functions that are programs of their own
+    constructed: dict[Any, Any] = field(default_factory=dict)  # `__init__`s that make their class's -> what calls them
     shared: frozenset[Any] = frozenset()  # functions that are written once for all calls of one form
     unshared: set[Any] = field(default_factory=set)  # those of them that cannot be
     repeated: Any = None  # how often functions were written out

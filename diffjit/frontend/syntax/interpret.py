@@ -58,6 +58,7 @@ from diffjit.frontend.objects.descriptors import Descriptors
 from diffjit.frontend.objects.iterate import Iteration
 from diffjit.frontend.objects.iterators import Iterators
 from diffjit.frontend.objects.lists import Lists
+from diffjit.frontend.objects.making import Making
 from diffjit.frontend.objects.members import Members
 from diffjit.frontend.objects.objects import Objects
 from diffjit.frontend.objects.protocols import Protocols
@@ -88,7 +89,7 @@ from diffjit.frontend.texts.text import Text
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
-from diffjit.frontend.values.templates import Learn, Sites, describe, kind_of, split
+from diffjit.frontend.values.templates import Sites, describe, kind_of, split
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
@@ -108,9 +109,9 @@ class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Shown, Statements, Patterns, Exceptions, Failures, Control,
     Loops, Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing,
     NumpyCore, NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting,
-    Recursion, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls, Derived,
-    Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching, Streams,
-    OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
+    Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
+    Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,
+    Streams, OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
     OperatorFunctions, ObjectArrays, RareParts, ByElement,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
@@ -339,7 +340,7 @@ class Interpreter(
         if fn.node in self.learned.outlined:
             return self.outline(fn, bound, node)
         if self.calls_itself(fn, bound):
-            raise Learn("outlined", {fn.node})
+            raise self.what_calls_itself(fn, bound)
         form = self.shared_form(fn, bound)
         return self.write_out(fn, bound, node) if form is None else self.shared_call(fn, bound, form, node)
 
