@@ -90,10 +90,10 @@ def chained(p):
 class Shape:
     """Each level is made of what the one above has counted."""
 
-    def __init__(self, size, log):
+    def __init__(self, size, *, log):
         log.append(size)
         self.size = size
-        self.inner = Shape(size * 0.5, log) if size > 0.1 else None
+        self.inner = Shape(size * 0.5, log=log) if size > 0.1 else None
 
     def area(self):
         return self.size**2 - (0.0 if self.inner is None else self.inner.area())
@@ -101,7 +101,7 @@ class Shape:
 
 def nested(p):
     log = []
-    return Shape(p[0] * 4.0, log).area() + sum(log) + len(log) * p[1]
+    return Shape(p[0] * 4.0, log=log).area() + sum(log) + len(log) * p[1]
 
 
 PROGRAMS = [forces, regression, chained, nested]

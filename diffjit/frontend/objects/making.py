@@ -47,8 +47,7 @@ class Making(Mixin):
 
     def _is_plainly_made(self, cls: type, fn: av.Fn) -> bool:
         """Whether objects of a class are made by `object.__new__`, and an `__init__` that takes one value a name."""
-        spec = fn.node.args
-        several = spec.vararg or spec.kwarg or spec.kwonlyargs
+        several = fn.node.args.vararg or fn.node.args.kwarg
         return cls.__new__ is object.__new__ and not several and cls not in self.learned.early
 
     def made_by_recursion(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
@@ -60,12 +59,21 @@ class Making(Mixin):
         if fn.node not in self.learned.constructed or not self._is_plainly_made(cls, fn):
             return None
         bound = self.bind_arguments(fn, [Static(None), *args], kwargs, node)
-        names = [a.id for a in (*fn.node.args.posonlyargs, *fn.node.args.args)]
         maker = replace(self.fn_of(_made), node=self.learned.constructed[fn.node], name=cls.__name__)
-        return self.call_fn(maker, [Static(cls), av.Tup(tuple(bound[name] for name in names[1:]))], {}, node)
+        given = tuple(bound[name] for name in _names(fn)[1:])
+        return self.call_fn(maker, [Static(cls), av.Tup(given)], {}, node)
 
     @core(_made_here)
     def py_made_here(self, cls: Any, *args: Any) -> Any:
         """An object, and what its `__init__` does."""
+        spec = self.fn_of(self.class_lookup(cls.obj, "__init__")).node.args
+        by_place = len(spec.posonlyargs) + len(spec.args) - 1
+        named = dict(zip((a.id for a in spec.kwonlyargs), args[by_place:], strict=True))
         ref = self.once(lambda: self.blank(cls.obj))
-        return self.initialised(ref, cls.obj, list(args), {}, None)
+        return self.initialised(ref, cls.obj, list(args[:by_place]), named, None)
+
+
+def _names(fn: av.Fn) -> list[str]:
+    """The parameters of an `__init__`, the object first."""
+    spec = fn.node.args
+    return [a.id for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
