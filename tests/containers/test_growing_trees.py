@@ -104,7 +104,34 @@ def nested(p):
     return Shape(p[0] * 4.0, log=log).area() + sum(log) + len(log) * p[1]
 
 
-PROGRAMS = [forces, regression, chained, nested]
+class Neighbours:
+    """Points in the plane, halved by one coordinate after the other; a function within reads the axis."""
+
+    def __init__(self, points, axis=0):
+        points = sorted(points, key=lambda p: p[axis])
+        middle = len(points) // 2
+        self.point, self.axis = points[middle], axis
+        self.left = Neighbours(points[:middle], 1 - axis) if middle > 0 else None
+        self.right = Neighbours(points[middle + 1 :], 1 - axis) if middle + 1 < len(points) else None
+
+    def nearest(self, q, best=None):
+        d = sum((a - b) ** 2 for a, b in zip(self.point, q, strict=True))
+        best = d if best is None or d < best else best
+        over = q[self.axis] - self.point[self.axis]
+        near, far = (self.left, self.right) if over < 0 else (self.right, self.left)
+        if near is not None:
+            best = near.nearest(q, best)
+        if far is not None and over**2 < best:
+            best = far.nearest(q, best)
+        return best
+
+
+def neighbours(p):
+    tree = Neighbours([(v, np.sin(7.0 * v)) for v in p])
+    return tree.nearest((0.5, 0.2)) + 3.0 * tree.nearest((p[1] * 0.9, -0.3))
+
+
+PROGRAMS = [forces, neighbours, regression, chained, nested]
 
 
 @BACKENDS

@@ -24,6 +24,26 @@ def local_names(node: gast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(local - outer), frozenset(outer)
 
 
+_WITHIN = (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.GeneratorExp, gast.ListComp, gast.SetComp, gast.DictComp)
+
+
+@functools.cache
+def read_within(node: gast.AST) -> frozenset[str]:
+    """The names that functions within a function may read once it has been left: those that they mention."""
+    found: set[str] = set()
+    for inner in gast.walk(node):
+        if inner is node or not isinstance(inner, _WITHIN):
+            continue
+        for n in gast.walk(inner):
+            if isinstance(n, gast.Name):
+                found.add(n.id)
+            elif isinstance(n, gast.Nonlocal):
+                found.update(n.names)
+    if "super" in found:  # which reads the first parameter
+        found.update(parameters(node)[:1])
+    return frozenset(found)
+
+
 @functools.cache
 def functions_with_attributes(node: gast.AST) -> frozenset[gast.AST]:
     """The functions inside one that get attributes there: by their names, or as one of those that a loop goes over."""

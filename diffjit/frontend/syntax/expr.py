@@ -227,8 +227,9 @@ class Expressions(Mixin):
     def make_fn(self, node: gast.AST, name: str) -> av.Fn:
         """A nested function; it sees the variables of its enclosing frames as they are when it is called."""
         frame = self.frames[-1]
+        visible = {frame.uid, *frame.fn.scope.frames}
         for f in self.frames:
-            f.captured = True
+            f.captured = f.captured or f.uid in visible
         defaults = tuple(self.eval(d) for d in node.args.defaults)
         kw = {
             a.id: self.eval(d)
