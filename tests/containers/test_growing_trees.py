@@ -1,5 +1,7 @@
 """Classes whose `__init__` makes others of their class: trees that grow as they are made."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -131,7 +133,39 @@ def neighbours(p):
     return tree.nearest((0.5, 0.2)) + 3.0 * tree.nearest((p[1] * 0.9, -0.3))
 
 
-PROGRAMS = [forces, neighbours, regression, chained, nested]
+@dataclass
+class Weight:
+    by: float = 0.5
+    of: float = 2.0
+
+
+@dataclass
+class Half:
+    """A dataclass, which makes others when its fields are there."""
+
+    points: list
+    depth: int = 0
+    left: object = None
+    right: object = None
+
+    def __post_init__(self):
+        self.mean = sum(self.points) / len(self.points)
+        self.weight = Weight(0.1 * self.mean, of=3.0)
+        if len(self.points) > 1:
+            middle = len(self.points) // 2
+            self.left = Half(self.points[:middle], depth=self.depth + 1)
+            self.right = Half(self.points[middle:], depth=self.depth + 1)
+
+    def total(self):
+        own = self.mean**2 * self.weight.by * self.weight.of + self.depth * self.mean
+        return own if self.left is None else own + 0.5 * self.left.total() + self.right.total()
+
+
+def halves(p):
+    return Half([v for v in p if v > 0.2]).total() * Weight(p[0]).by
+
+
+PROGRAMS = [forces, halves, neighbours, regression, chained, nested]
 
 
 @BACKENDS

@@ -28,7 +28,7 @@ def _given(field: dataclasses.Field[Any]) -> dict[str, Any]:
     return {n: v for n in names if (v := getattr(field, n)) is not dataclasses.MISSING}
 
 
-def _parameters(cls: Any) -> dict[str, dict[str, Any]]:
+def parameters_of(cls: Any) -> dict[str, dict[str, Any]]:
     """What a generated `__init__` takes, in its order: fields, and what it hands on to `__post_init__` (`InitVar`)."""
     constants = {n for n, f in cls.__dataclass_fields__.items() if f._field_type.name == "_FIELD_CLASSVAR"}  # noqa: SLF001
     return {n: _given(f) for n, f in cls.__dataclass_fields__.items() if n not in constants}
@@ -79,7 +79,7 @@ class DataclassCalls(Mixin):
     def dataclass_init(self, ref: av.Ref, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> None:
         """What the generated __init__ of a dataclass does."""
         local = hasattr(cls, OPTIONS)
-        fields = self._local_parameters(cls) if local else _parameters(cls)
+        fields = self._local_parameters(cls) if local else parameters_of(cls)
         lift = (lambda v: v) if local else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
         given = dict(zip([n for n in names if not fields[n].get("kw_only")], args, strict=False)) | kwargs

@@ -16,21 +16,25 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+from diffjit.frontend.calls.dataclass_calls import parameters_of
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 
+_MAKING = ("__init__", "__post_init__")
 
-def _made(cls: Any, given: Any) -> Any:
+
+def _made(cls: Any, names: Any, given: Any) -> Any:
     """A call of a class, as a function; each class has a tree of it of its own, by which recursion is told."""
-    return _made_here(cls, *given)
+    return _made_here(cls, names, *given)
 
 
-def _made_here(cls: Any, *given: Any) -> Any:
-    """The same, where it stands."""
-    return cls(*given)
+def _made_here(cls: Any, names: Any, *given: Any) -> Any:
+    """The same, where it stands: the last of what is given has names."""
+    first = len(given) - len(names)
+    return cls(*given[:first], **dict(zip(names, given[first:], strict=True)))
 
 
 class Making(Mixin):
@@ -38,42 +42,47 @@ class Making(Mixin):
 
     def what_calls_itself(self, fn: av.Fn, bound: dict[str, Any]) -> Learn:
         """What is learned of a function that calls itself."""
-        cls = self.object_class(next(iter(bound.values()), None)) if fn.name == "__init__" else None
-        init = self.class_lookup(cls, "__init__") if cls is not None else None
-        known = fn.node in self.learned.constructed
-        if cls is None or known or init is not fn.pyfunc or not self._is_plainly_made(cls, fn):
+        cls = self.object_class(next(iter(bound.values()), None)) if fn.name in _MAKING else None
+        maker = self._what_makes(cls) if cls is not None else None
+        if maker is None or maker.node is not fn.node or fn.node in self.learned.constructed:
             return Learn("outlined", {fn.node})
         return Learn("constructed", {fn.node: copy.deepcopy(self.fn_of(_made).node)})
 
-    def _is_plainly_made(self, cls: type, fn: av.Fn) -> bool:
-        """Whether objects of a class are made by `object.__new__`, and an `__init__` that takes one value a name."""
-        several = fn.node.args.vararg or fn.node.args.kwarg
-        return cls.__new__ is object.__new__ and not several and cls not in self.learned.early
+    def _what_makes(self, cls: type) -> av.Fn | None:
+        """What a class runs for an object that `object.__new__` makes, if it takes values by place or known names."""
+        init = self.class_lookup(cls, "__init__")
+        written = self.generated_init(cls, init) is not None
+        found = self.class_lookup(cls, "__post_init__") if written else init
+        if not isinstance(found, FunctionType) or cls.__new__ is not object.__new__ or cls in self.learned.early:
+            return None
+        fn = self.fn_of(found)
+        return None if fn.node.args.vararg or fn.node.args.kwarg else fn
 
     def made_by_recursion(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """An object of a class whose `__init__` makes others of it; None where it is made where it stands."""
-        init = self.class_lookup(cls, "__init__") if self.learned.constructed else None
-        if not isinstance(init, FunctionType):
+        fn = self._what_makes(cls) if self.learned.constructed else None
+        if fn is None or fn.node not in self.learned.constructed:
             return None
-        fn = self.fn_of(init)
-        if fn.node not in self.learned.constructed or not self._is_plainly_made(cls, fn):
-            return None
-        bound = self.bind_arguments(fn, [Static(None), *args], kwargs, node)
+        if fn.name == "__init__":
+            spec, bound = fn.node.args, self.bind_arguments(fn, [Static(None), *args], kwargs, node)
+            names = tuple(a.id for a in spec.kwonlyargs)
+            given = [bound[a.id] for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)][1:]
+        else:
+            fields = {n: options for n, options in parameters_of(cls).items() if options["init"]}
+            by_place = [n for n, options in fields.items() if not options.get("kw_only")]
+            known = {n: self.lift_static(options["default"]) for n, options in fields.items() if "default" in options}
+            bound = {**known, **dict(zip(by_place, args, strict=False)), **kwargs}
+            if len(args) > len(by_place) or not bound.keys() <= fields.keys():
+                return None  # which is said where it is made
+            names = tuple(n for n in fields if n in bound)
+            given = [bound[n] for n in names]
         maker = replace(self.fn_of(_made), node=self.learned.constructed[fn.node], name=cls.__name__)
-        given = tuple(bound[name] for name in _names(fn)[1:])
-        return self.call_fn(maker, [Static(cls), av.Tup(given)], {}, node)
+        return self.call_fn(maker, [Static(cls), Static(names), av.Tup(tuple(given))], {}, node)
 
     @core(_made_here)
-    def py_made_here(self, cls: Any, *args: Any) -> Any:
+    def py_made_here(self, cls: Any, names: Any, *given: Any) -> Any:
         """An object, and what its `__init__` does."""
-        spec = self.fn_of(self.class_lookup(cls.obj, "__init__")).node.args
-        by_place = len(spec.posonlyargs) + len(spec.args) - 1
-        named = dict(zip((a.id for a in spec.kwonlyargs), args[by_place:], strict=True))
+        known = [v.obj for v in names.items] if isinstance(names, av.Tup) else list(names.obj)
+        first = len(given) - len(known)
         ref = self.once(lambda: self.blank(cls.obj))
-        return self.initialised(ref, cls.obj, list(args[:by_place]), named, None)
-
-
-def _names(fn: av.Fn) -> list[str]:
-    """The parameters of an `__init__`, the object first."""
-    spec = fn.node.args
-    return [a.id for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+        return self.initialised(ref, cls.obj, list(given[:first]), dict(zip(known, given[first:], strict=True)), None)
