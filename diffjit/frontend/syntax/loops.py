@@ -230,7 +230,7 @@ class Loops(Mixin):
             self.arg_loops[arg] = loop.site
         if loop.kind == "for":
             attempt.index = [Value(INT)]  # named by the target it is bound to
-        with self.build.inside(attempt.block):
+        with self.build.inside(attempt.block), self.arriving():  # there may be no turn
             if loop.cond is None:
                 self.guarded(lambda: loop.body(attempt.index), fresh=True)
             else:
