@@ -165,7 +165,50 @@ def halves(p):
     return Half([v for v in p if v > 0.2]).total() * Weight(p[0]).by
 
 
-PROGRAMS = [forces, halves, neighbours, regression, chained, nested]
+class Branch:
+    """Its children are appended; where there are none, a loop has no turn, and no other test ends the recursion."""
+
+    def __init__(self, points):
+        self.mean, self.kids = sum(points) / len(points), []
+        if len(points) > 1:
+            middle = len(points) // 2
+            self.kids.append(Branch(points[:middle]))
+            self.kids.append(Branch(points[middle:]))
+
+    def total(self):
+        return self.mean**2 + sum(k.total() * self.mean for k in self.kids)
+
+    def depth(self):
+        deepest = 0
+        for k in self.kids:
+            deepest = max(deepest, k.depth())
+        return deepest + 1
+
+
+def branches(p):
+    tree = Branch([v for v in p if v > 0.2])
+    return tree.total() * tree.depth()
+
+
+def planted(size, x):
+    node = {"x": x, "kids": []}
+    for k in range(size):
+        node["kids"].append(planted(size - 1 - k, x * 0.5 + k))
+    return node
+
+
+def gathered(node):
+    total = np.sin(node["x"])
+    for kid in node["kids"]:
+        total += gathered(kid) * node["x"]
+    return total
+
+
+def dicts(p):
+    return gathered(planted(int(p[4] * 10.0), p[0]))
+
+
+PROGRAMS = [forces, branches, dicts, halves, neighbours, regression, chained, nested]
 
 
 @BACKENDS
