@@ -69,7 +69,7 @@ def test_every_composite_has_a_case() -> None:
     tested = {function for function, _, _ in CASES} | IN_PLACE
     outers = {f for f in COMPOSITES if getattr(f, "__name__", "") == "outer" and f not in (np.outer, np.linalg.outer)}
     # Python's containers, managers and statistics are not functions of arrays: programs of the corpus use them.
-    rooms = (".containers", ".queues", ".tables", ".contexts", ".samples", ".elements")
+    rooms = (".containers", ".queues", ".tables", ".contexts", ".samples", ".elements", ".typed")
     containers = {f for f, plain in COMPOSITES.items() if plain.__module__.endswith(rooms)}
     transforms = {f for f in COMPOSITES if f in vars(np.fft).values()}  # rows of test_complex
     folders = tuple(f"diffjit.primitives.library.{name}." for name in SCIPYS)
