@@ -10,13 +10,23 @@ depends on an array's contents, or on how a branch goes, is not known beforehand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import INT, Array, Dim, Scalar, Sym
 from diffjit.ir.walk import blocks, walk
+
+
+def named_lengths(arrays: Iterable[Value]) -> dict[Dim, tuple[Value, int]]:
+    """Lengths that have a name of their own, and the first array and axis that has each."""
+    found: dict[Dim, tuple[Value, int]] = {}
+    for v in arrays:
+        for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
+            if isinstance(d, Sym) and not d.parts:
+                found.setdefault(d, (v, axis))
+    return found
 
 
 class Unknown(Exception):
@@ -52,17 +62,14 @@ class Lengths:
         }
         self.known: dict[Any, Value] = {}
         self.syms: dict[int, Value] = {}
-        self.uids: dict[int, tuple[Value, int]] = {}  # symbol -> an array outside that has this length
-        for v in (*inputs.values(), *outside):
-            self._note(v)
+        there = named_lengths(v for v in map(self._viewed, (*inputs.values(), *outside)) if v not in self.inside)
+        # Symbol -> an array outside that has this length.
+        self.uids = {d.uid: at for d, at in there.items() if isinstance(d, Sym)}
 
-    def _note(self, v: Value) -> None:
+    def _viewed(self, v: Value) -> Value:
         while v in self.inside and v.op is not None and v.op.kind in ("view", "transpose"):
             v = v.op.inputs[0]
-        if v not in self.inside and isinstance(v.type, Array):
-            for axis, d in enumerate(v.type.dims):
-                if isinstance(d, Sym) and not d.parts:
-                    self.uids.setdefault(d.uid, (v, axis))
+        return v
 
     def shapes(self, values: list[Value | None]) -> list[list[Value]] | None:
         """All lengths of all arrays (none of other values); None where one of them is not known beforehand."""

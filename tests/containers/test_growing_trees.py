@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.first_order import of_an_array
 
 POINTS = np.array([0.12, 0.31, 0.64, 0.9, 0.33])
 BACKENDS = pytest.mark.parametrize("backend", ["python", "numba"])
@@ -214,15 +215,7 @@ PROGRAMS = [forces, branches, dicts, halves, neighbours, regression, chained, ne
 @BACKENDS
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_as_python(f, backend):
-    """Values, gradients, and slopes of these along a line."""
-    gradient = dj.grad(f, backend=backend)
-    assert dj.jit(f, backend=backend)(POINTS) == pytest.approx(f(POINTS), rel=1e-13)
-    step = 1e-6
-    moved = [step * d for d in np.eye(len(POINTS))]
-    expected = [(f(POINTS + d) - f(POINTS - d)) / (2 * step) for d in moved]
-    np.testing.assert_allclose(gradient(POINTS), expected, rtol=1e-6, atol=1e-8)
-    _, tangent = dj.jvp(dj.jit(f, backend=backend), (POINTS,), (np.sin(POINTS),))
-    assert tangent == pytest.approx(np.dot(expected, np.sin(POINTS)), rel=1e-6)
+    of_an_array(f, POINTS, backend, rel=1e-13, step=1e-6)
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from tests.aliases.check import loaded
 
 X = np.array([0.3, -0.5, 0.7, 0.2])
 
@@ -154,13 +155,10 @@ class Program:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_programs(seed, tmp_path, monkeypatch):
+def test_random_programs(seed):
     """As difference quotients say."""
     text = "\n".join(Program(seed).lines)
-    module = f"lengths_{seed}"
-    (tmp_path / f"{module}.py").write_text(f"import numpy as np\n\n\n{text}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    f = __import__(module).f
+    f = loaded(text, f"lengths_{seed}", np=np)["f"]
     backend = "numba" if seed % 8 == 0 else "python"
     for n in (3, 0):
         found = dj.grad(f, backend=backend)(X, n)

@@ -34,6 +34,12 @@ def parameters_of(cls: Any) -> dict[str, dict[str, Any]]:
     return {n: _given(f) for n, f in cls.__dataclass_fields__.items() if n not in constants}
 
 
+def by_names(fields: dict[str, dict[str, Any]], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What a generated `__init__` is given, by the names of fields; as many as it takes by place."""
+    by_place = [n for n, options in fields.items() if options["init"] and not options.get("kw_only")]
+    return dict(zip(by_place, args, strict=False)) | kwargs
+
+
 class DataclassCalls(Mixin):
     """Mixin of the interpreter: dataclasses."""
 
@@ -82,7 +88,7 @@ class DataclassCalls(Mixin):
         fields = self._local_parameters(cls) if local else parameters_of(cls)
         lift = (lambda v: v) if local else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
-        given = dict(zip([n for n in names if not fields[n].get("kw_only")], args, strict=False)) | kwargs
+        given = by_names(fields, args, kwargs)
         values: dict[str, Any] = {}
         for name, options in fields.items():
             if name in given:

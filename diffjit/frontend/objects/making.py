@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from diffjit.frontend.calls.dataclass_calls import parameters_of
+from diffjit.frontend.calls.dataclass_calls import by_names, parameters_of
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -28,10 +28,10 @@ _MAKING = ("__init__", "__post_init__")
 
 def _made(cls: Any, names: Any, given: Any) -> Any:
     """A call of a class, as a function; each class has a tree of it of its own, by which recursion is told."""
-    return _made_here(cls, names, *given)
+    return _made_here(cls, names, given)
 
 
-def _made_here(cls: Any, names: Any, *given: Any) -> Any:
+def _made_here(cls: Any, names: Any, given: Any) -> Any:
     """The same, where it stands: the last of what is given has names."""
     first = len(given) - len(names)
     return cls(*given[:first], **dict(zip(names, given[first:], strict=True)))
@@ -69,10 +69,9 @@ class Making(Mixin):
             given = [bound[a.id] for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)][1:]
         else:
             fields = {n: options for n, options in parameters_of(cls).items() if options["init"]}
-            by_place = [n for n, options in fields.items() if not options.get("kw_only")]
             known = {n: self.lift_static(options["default"]) for n, options in fields.items() if "default" in options}
-            bound = {**known, **dict(zip(by_place, args, strict=False)), **kwargs}
-            if len(args) > len(by_place) or not bound.keys() <= fields.keys():
+            bound = known | by_names(fields, args, kwargs)
+            if len(args) > len(fields) or not bound.keys() <= fields.keys():
                 return None  # which is said where it is made
             names = tuple(n for n in fields if n in bound)
             given = [bound[n] for n in names]
@@ -80,9 +79,9 @@ class Making(Mixin):
         return self.call_fn(maker, [Static(cls), Static(names), av.Tup(tuple(given))], {}, node)
 
     @core(_made_here)
-    def py_made_here(self, cls: Any, names: Any, *given: Any) -> Any:
+    def py_made_here(self, cls: Any, names: Any, given: Any) -> Any:
         """An object, and what its `__init__` does."""
-        known = [v.obj for v in names.items] if isinstance(names, av.Tup) else list(names.obj)
-        first = len(given) - len(known)
+        first = len(given.items) - len(names.obj)
+        named = dict(zip(names.obj, given.items[first:], strict=True))
         ref = self.once(lambda: self.blank(cls.obj))
-        return self.initialised(ref, cls.obj, list(given[:first]), dict(zip(known, given[first:], strict=True)), None)
+        return self.initialised(ref, cls.obj, list(given.items[:first]), named, None)

@@ -62,9 +62,8 @@ class Comprehensions(Mixin):
             self._generate(node, 0, iterable, action)
         finally:
             self.frames.pop()
-            if not own.read_later:
-                for name in targets:
-                    self.cells.pop(("v", own.uid, name), None)
+            for name in own.forgotten(targets):
+                self.cells.pop(("v", own.uid, name), None)
 
     def _generate(self, node: gast.AST, depth: int, iterable: Any, action: Callable[[], None]) -> None:
         """One `for` of a comprehension, and what is nested in it."""

@@ -518,8 +518,8 @@ class Exceptions(Mixin):
     def _handle(self, handler: gast.AST, exception: av.Ref | Several) -> None:
         self.exceptions.append(exception)
         try:
-            if (error := self._without_classes(handler)) is not None:
-                self.throw(self.exception_object(*error))
+            if handler.type is not None and (missing := self._classes_named(handler)[1]) is not None:
+                self.throw(self.exception_object(*missing))
                 return
             if handler.name is not None:
                 name = handler.name if isinstance(handler.name, str) else handler.name.id
@@ -559,21 +559,19 @@ class Exceptions(Mixin):
 
         self.unless_jumped(go_on)  # what leaves the `finally` itself takes back what was on its way
 
-    def _without_classes(self, handler: gast.AST) -> tuple[type[Exception], Static] | None:
-        """Why a handler names no classes (of another version of a library): Python asks when it needs them."""
+    def _classes_named(self, handler: gast.AST) -> tuple[Any, tuple[type[Exception], Static] | None]:
+        """What a handler names; or what Python raises there (classes of another version), when it needs them."""
         try:
-            if handler.type is not None:
-                self.eval(handler.type)
+            return self.eval(handler.type), None
         except DiffjitError as error:
             if error.python is None:
                 raise
-            return error.python, Static(error.message)
-        return None
+            return None, (error.python, Static(error.message))
 
     def _caught(self, handler: gast.AST) -> tuple[type, ...]:
-        if handler.type is None or self._without_classes(handler) is not None:
+        value, missing = (None, None) if handler.type is None else self._classes_named(handler)
+        if handler.type is None or missing is not None:
             return (BaseException,)
-        value = self.eval(handler.type)
         items = value.items if isinstance(value, av.Tup) else (value,)
         types = tuple(i.obj for i in items if isinstance(i, Static) and isinstance(i.obj, type))
         if len(types) != len(items):

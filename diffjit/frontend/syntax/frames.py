@@ -8,6 +8,7 @@ from typing import Any
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
+from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
 
 
@@ -33,6 +34,12 @@ class Frame:
     def read_later(self) -> bool:
         """Whether its variables may be read when it has been left."""
         return self.captured or bool(self.waiting)
+
+    def forgotten(self, names: frozenset[str]) -> frozenset[str]:
+        """Of its variables, those that nothing reads when it has been left: no function within mentions them."""
+        if self.waiting:
+            return frozenset()
+        return names - read_within(self.fn.node) if self.captured else names
 
 
 @dataclass(slots=True, eq=False)

@@ -35,7 +35,7 @@ from diffjit.frontend.entry.changed import ChangedOutside
 from diffjit.frontend.entry.demand import current
 from diffjit.frontend.entry.lift import Lifting
 from diffjit.frontend.entry.source import source_of
-from diffjit.frontend.entry.subset import local_names, read_within, yields
+from diffjit.frontend.entry.subset import local_names, yields
 from diffjit.frontend.entry.watch import Watching
 from diffjit.frontend.kernels.blocks import Blocks
 from diffjit.frontend.kernels.launches import Launches
@@ -421,9 +421,8 @@ class Interpreter(
         finally:
             self.frames.pop()
             self.call_path, self.memo, self.here, self.step = state
-            if not frame.waiting:
-                for name in local.difference(read_within(fn.node)) if frame.captured else local:
-                    self.cells.pop(("v", frame.uid, name), None)
+            for name in frame.forgotten(local):
+                self.cells.pop(("v", frame.uid, name), None)
 
     def returned(self, frame: Frame) -> Any:
         """What a function's body returned."""

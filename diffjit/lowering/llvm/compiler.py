@@ -114,14 +114,13 @@ class LowerPass(numba_internals.NativeLowering):
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
-        if not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names:  # Numba finds these by their code
-            super().run_pass(state)
-            numba_internals.forget_types(state["cr"])
-            return True
-        state.flags.no_compile = True
+        found = not state.flags.no_cpython_wrapper or DEPTH in state.func_ir.arg_names  # by Numba, by their code
+        state.flags.no_compile |= not found
         super().run_pass(state)
         made = state["cr"]
         numba_internals.forget_types(made)
+        if found:
+            return True
         if made.env.consts:
             function = state.targetctx.get_executable(state.library, made.fndesc, made.env)
         else:

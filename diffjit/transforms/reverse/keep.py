@@ -21,11 +21,11 @@ from diffjit.ir.build import Builder
 from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.ops import Raises
-from diffjit.ir.raising import may_raise
+from diffjit.ir.raising import is_length, may_raise
 from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
-from diffjit.transforms.reverse.lengths import AskedLengths
+from diffjit.transforms.reverse.lengths import AskedLengths, note_length
 from diffjit.transforms.reverse.policy import Policy
 from diffjit.transforms.reverse.undo import Undo, needed
 
@@ -154,8 +154,8 @@ class Keeper:
             return self.exported[v]
         again = v not in self.recorded and self.policy.operands(v) is not None
         c.memo[v] = result = self.recompute(v, c) if again else self.record(v, c)
-        if not again:
-            self.asked.note(v, result)
+        if not again and is_length(v):
+            note_length(result)
         return result
 
     def recompute(self, v: Value, c: Context) -> Value:

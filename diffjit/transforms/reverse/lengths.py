@@ -17,6 +17,7 @@ from diffjit.ir.nodes import Function, Op, Value
 from diffjit.ir.raising import LENGTH
 from diffjit.ir.types import INT, Array, Dim, Sym
 from diffjit.ir.walk import blocks, dce, nothing, uses, walk
+from diffjit.transforms.lengths import named_lengths
 from diffjit.transforms.optimise.tidy import labelled
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ class AskedLengths:
     def __init__(self, keeper: Keeper) -> None:
         self.keeper = keeper
         self.lengths: dict[Any, Value] = {}  # on the way there, by block and symbol or else by array and axis
-        self.numbers: set[Value] = set()  # the same
         self.lasting: dict[Dim, tuple[Value, int]] | None = None
 
     def ask(self, sweep: Function) -> None:
@@ -65,13 +65,6 @@ class AskedLengths:
         with labelled(sweep):
             dce(sweep, nothing)
 
-    def note(self, length: Value, recorded: Value) -> None:
-        """Say of what reads a number that was recorded that it is a length."""
-        op = recorded.op if length in self.numbers else None
-        while op is not None and not op.row.control:
-            op.attrs[LENGTH] = True
-            op = op.inputs[0].op if op.kind == "cast" else None
-
     def _kept(self, array: Value, axis: int, found: Op, known: dict[int, Op]) -> Value:
         """A length on the way back, next to what was kept of the array."""
         if axis not in known:
@@ -105,7 +98,6 @@ class AskedLengths:
             place, key = (keeper.at_start, block) if array.op is None else (keeper.after, array.op)
             with keeper.forward_ops(place, key, block) as b:
                 self.lengths[at] = b.value("dim", [array], INT, axis=axis)
-            self.numbers.add(self.lengths[at])
         return self.lengths[at]
 
     def _lasting(self) -> dict[Dim, tuple[Value, int]]:
@@ -113,12 +105,16 @@ class AskedLengths:
         if self.lasting is None:
             function = self.keeper.order.function
             made = [v for op in function.body.ops for v in op.outputs if _has_value(v)]
-            self.lasting = {}
-            for v in (*function.params, *made):
-                for axis, d in enumerate(v.type.dims if isinstance(v.type, Array) else ()):
-                    if isinstance(d, Sym) and not d.parts:
-                        self.lasting.setdefault(d, (v, axis))
+            self.lasting = named_lengths((*function.params, *made))
         return self.lasting
+
+
+def note_length(recorded: Value) -> None:
+    """Say of what reads a number that was recorded that it is a length."""
+    op = recorded.op
+    while op is not None and not op.row.control:
+        op.attrs[LENGTH] = True
+        op = op.inputs[0].op if op.kind == "cast" else None
 
 
 def _has_value(array: Value) -> bool:

@@ -286,14 +286,14 @@ def added(a, b, sign):
                 return a.copy()
             raise NotImplementedError("adding a nonzero scalar to a sparse matrix is not supported")
         return a.toarray() + sign * b
-    if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
-        raise ValueError("inconsistent shapes")
     one, two, _, outer, inner = pair_of(a, b)
     return of_order(a, one + sign * two, outer, inner, a.shape)
 
 
 def pair_of(a, b):
-    """Two matrices by the places of either (`paired`), compressed as the first is."""
+    """Two matrices of one shape by the places of either (`paired`), compressed as the first is."""
+    if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
+        raise ValueError("inconsistent shapes")
     a = a.compressed()
     b = b.asformat(a.form)
     return paired(a.stored(), b.stored(), a.shape[1] if a.form == "csr" else a.shape[0])
@@ -325,8 +325,6 @@ def bounded(a, b, function):
         a = a.compressed()
         data, outer, inner = summed(a.data, rows_of(a.indptr), a.indices, a.shape[1] if a.form == "csr" else a.shape[0])
         return without_zeros(a, function(data, b), outer, inner)
-    if a.shape[0] != b.shape[0] or a.shape[1] != b.shape[1]:
-        raise ValueError("inconsistent shapes")
     one, two, _, outer, inner = pair_of(a, b)
     return without_zeros(a, function(one, two), outer, inner)
 

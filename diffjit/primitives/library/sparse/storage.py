@@ -23,11 +23,8 @@ def summed(data, row, col, width):
     key, data = key[order], data[order]
     first = np.ones(key.shape[0], bool)
     first[1:] = key[1:] != key[:-1]
-    group = np.cumsum(first) - 1
-    total = np.zeros(np.sum(first), data.dtype)
-    np.add.at(total, group, data)
     kept = key[first]
-    return total, kept // width, kept % width
+    return collected(data, np.cumsum(first) - 1, kept.shape[0]), kept // width, kept % width
 
 
 def pointers(places, count):

@@ -30,18 +30,15 @@ from diffjit.ir.checks import CHECKS, cannot_fail, inherit
 from diffjit.ir.nodes import Block, Function, Op, Value, is_view
 from diffjit.ir.ops import Reads
 from diffjit.ir.raising import may_raise
-from diffjit.ir.types import INT, Array, Dim, List, Stack, Sym, is_ref
+from diffjit.ir.types import INT, Array, Dim, List, Stack, is_ref
 from diffjit.ir.walk import blocks, final, uses, walk
+from diffjit.transforms.lengths import named_lengths
 from diffjit.transforms.optimise.needless.unneeded import OUTSIDE, escaping, same_layout
 
 
 def lengths_of_arguments(function: Function) -> None:
     """Lengths that arguments have are read there: no array is made for them, in place."""
-    known: dict[Dim, tuple[Value, int]] = {}
-    for p in function.params:
-        for axis, d in enumerate(p.type.dims if isinstance(p.type, Array) else ()):
-            if isinstance(d, Sym):
-                known.setdefault(d, (p, axis))
+    known = named_lengths(function.params)
     users = uses(function)
     for block in list(blocks(function.body)):
         for k, op in reversed(list(enumerate(block.ops))):
