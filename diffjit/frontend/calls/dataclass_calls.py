@@ -34,10 +34,9 @@ def parameters_of(cls: Any) -> dict[str, dict[str, Any]]:
     return {n: _given(f) for n, f in cls.__dataclass_fields__.items() if n not in constants}
 
 
-def by_names(fields: dict[str, dict[str, Any]], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What a generated `__init__` is given, by the names of fields; as many as it takes by place."""
-    by_place = [n for n, options in fields.items() if options["init"] and not options.get("kw_only")]
-    return dict(zip(by_place, args, strict=False)) | kwargs
+def by_place(fields: dict[str, dict[str, Any]]) -> list[str]:
+    """The fields that a generated `__init__` takes by place."""
+    return [n for n, options in fields.items() if options["init"] and not options.get("kw_only")]
 
 
 class DataclassCalls(Mixin):
@@ -88,7 +87,8 @@ class DataclassCalls(Mixin):
         fields = self._local_parameters(cls) if local else parameters_of(cls)
         lift = (lambda v: v) if local else self.lift_static
         names = [n for n, options in fields.items() if options["init"]]
-        given = by_names(fields, args, kwargs)
+        places = by_place(fields)
+        given = dict(zip(places, args, strict=False)) | kwargs
         values: dict[str, Any] = {}
         for name, options in fields.items():
             if name in given:
@@ -99,8 +99,11 @@ class DataclassCalls(Mixin):
                 values[name] = self.call(lift(options["default_factory"]), [], {}, node)
         unknown = [n for n in given if n not in names]
         missing = [n for n in names if n not in values]
-        if unknown or missing or len(args) > len(names):
-            problem = f"needs the field `{missing[0]}`" if missing else f"has no field `{(unknown or ['...'])[0]}`"
+        if unknown or missing or len(args) > len(places):
+            problem = (
+                f"needs the field `{missing[0]}`" if missing else f"has no field `{unknown[0]}`" if unknown else ""
+            )
+            problem = problem or f"takes {len(places)} fields by place, not {len(args)}"
             raise self.type_problem("DJ306", f"`{cls.__name__}` {problem}", node, python=TypeError)
         kept = self.dataclass_fields(cls)
         handed = [values.pop(n) for n in fields if n not in kept]

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from diffjit.frontend.calls.dataclass_calls import by_names, parameters_of
+from diffjit.frontend.calls.dataclass_calls import by_place, parameters_of
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -70,8 +70,9 @@ class Making(Mixin):
         else:
             fields = {n: options for n, options in parameters_of(cls).items() if options["init"]}
             known = {n: self.lift_static(options["default"]) for n, options in fields.items() if "default" in options}
-            bound = known | by_names(fields, args, kwargs)
-            if len(args) > len(fields) or not bound.keys() <= fields.keys():
+            places = by_place(fields)
+            bound = known | dict(zip(places, args, strict=False)) | kwargs
+            if len(args) > len(places) or not bound.keys() <= fields.keys():
                 return None  # which is said where it is made
             names = tuple(n for n in fields if n in bound)
             given = [bound[n] for n in names]

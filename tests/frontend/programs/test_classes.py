@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import dataclasses
 import functools
 
 import numpy as np
@@ -350,6 +351,21 @@ def test_classes_of_dicts_keep_their_own_methods():
         return d["a"] * d["b"] + d.get("a")
 
     assert dj.value_and_grad(model, backend="python")(1.5) == (19.5, 13.0)
+
+
+@dataclasses.dataclass
+class Gas:
+    density: float
+    gamma: float = dataclasses.field(default=1.4, kw_only=True)
+
+
+def test_fields_by_name_are_not_taken_by_place():
+    """The second number was left out, and the default taken."""
+    with pytest.raises(TypeError):
+        Gas(1.5, 5.0 / 3.0)
+    with pytest.raises(dj.TypeProblem, match=r"DJ306.*takes 1 fields by place, not 2"):
+        dj.jit(lambda x: Gas(x, 5.0 / 3.0).gamma * x, backend="python")(1.5)
+    assert dj.grad(lambda x: Gas(x, gamma=2.0).gamma * x, backend="python")(1.5) == 2.0
 
 
 def test_arguments_with_two_natures():
