@@ -130,6 +130,32 @@ def test_the_quick_version_has_no_tests() -> None:
     assert ".inside[" not in sums[1]
 
 
+def test_the_forward_sweep_has_a_quick_version_too() -> None:
+    """Where cotangents are made with the lengths of arguments, which then are no numbers of their own."""
+
+    def packed(low, mu, q):
+        total, d = 0.0, mu.shape[1]
+        for c in range(mu.shape[0]):
+            y, at = mu[c] * np.exp(q[c]), 0
+            for column in range(d):
+                for row in range(column + 1, d):
+                    y[row] += low[c, at] * mu[c, column]
+                    at += 1
+            total += np.sum(y * y) - np.sum(q[c])
+        return total
+
+    gradient = dj.grad(packed, argnums=(0, 1, 2))
+    low, mu, q = rng.normal(size=(3, 780)), rng.normal(size=(3, 40)), 0.1 * rng.normal(size=(3, 40))
+    text = dj.source(gradient, low, mu, q, stage="lowered")
+    assert "low.inside[" in text[: text.index("# Reverse sweep")]
+    step, moves = 1e-6, [rng.normal(size=a.shape) for a in (low, mu, q)]
+    ends = [packed(*(a + s * step * m for a, m in zip((low, mu, q), moves, strict=True))) for s in (1, -1)]
+    slope = sum(np.sum(g * m) for g, m in zip(gradient(low, mu, q), moves, strict=True))
+    np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+    with pytest.raises(IndexError):
+        gradient(low[:, :-1], mu, q)
+
+
 def test_views_by_constants_do_not_double_a_loop() -> None:
     """Their tests cost nothing beside them: nothing would be gained for what is compiled twice."""
     text = dj.source(borders, np.ones((3, 4)), 2, stage="lowered")

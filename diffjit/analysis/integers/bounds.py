@@ -108,7 +108,7 @@ class Bounds:
                 return self.of(start)
             return self.of(stop).shifted(-1 if by > 0 else 1)
         found = self.running.of(v) if v.op is None else None
-        if found is None or not found.constant or not (found.adds is None or self.sums.exact(found.adds)):
+        if found is None or not found.monotone or not (found.adds is None or self.sums.exact(found.adds)):
             return None
         return self.of(found.first) if found.times == 0 or least == (found.times > 0) else None
 

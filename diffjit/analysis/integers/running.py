@@ -16,7 +16,7 @@ from diffjit.analysis.order import Order
 from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.types import INT, Scalar
+from diffjit.ir.types import INT, Array, Scalar, Sym
 from diffjit.ir.walk import has_exit, initial
 
 
@@ -26,7 +26,7 @@ class Sum:
 
     by      a number that no iteration changes; times `times`
     trips   the bounds of an inner loop, each iteration of which adds `times`: as many as it runs
-    ramp    iteration n adds (n + ramp) times `times`
+    ramp    iteration n adds (n + ramp) times `times`; with `down`, a number, (down + ramp - n) times `times`
     adds    the operation that adds, None where nothing does; where it wraps around, so does what is computed here
     """
 
@@ -36,16 +36,22 @@ class Sum:
     by: Value | None = None
     trips: tuple[Value, ...] = ()
     ramp: int | None = None
+    down: Value | None = None
     adds: Op | None = None
 
     @property
     def constant(self) -> bool:
         """Whether each iteration adds the same constant."""
-        return self.by is None and not self.trips and self.ramp is None
+        return self.monotone and not self.trips and self.ramp is None
+
+    @property
+    def monotone(self) -> bool:
+        """Whether no iteration adds what has another sign than `times`."""
+        return self.by is None
 
     def operands(self, *, final: bool) -> list[Value]:
         """The values that it is computed from, constants aside; `final`: behind the loop."""
-        used = [self.first, *self.trips, *([self.by] if self.by is not None else [])]
+        used = [self.first, *self.trips, *(v for v in (self.by, self.down) if v is not None)]
         if self.loop.kind == "for":
             start, stop, step = self.loop.inputs[:3]
             used += [start, stop, step] if final else [start, step]
@@ -60,8 +66,13 @@ class Sum:
         if self.ramp is not None:
             before = combine("subtract", count, b.const(1, INT))
             added = combine("floor_divide", combine("multiply", count, before), b.const(2, INT))
-            if self.ramp:
-                added = combine("add", added, combine("multiply", count, b.const(self.ramp, INT)))
+            each: Value | None = b.const(self.ramp, INT) if self.ramp else None
+            if self.down is not None:
+                end = given(self.down)
+                each = end if each is None else combine("add", end, each)
+                added = combine("subtract", combine("multiply", count, each), added)
+            elif each is not None:
+                added = combine("add", added, combine("multiply", count, each))
         else:
             added = count
             if self.by is not None:
@@ -142,20 +153,48 @@ class Running:
         return self._ramp(loop, first, part, bounds)
 
     def _ramp(self, loop: Op, first: Value, part: Sum, bounds: list[Value]) -> Sum | None:
-        """`for p in range(s, n): for q in range(a, p + e)`, where no iteration of the outer loop has p + e < a."""
-        low, step = _constant(bounds[0]), _constant(bounds[2])
-        if loop.kind != "for" or low is None or step != 1 or _constant(loop.inputs[2]) != 1:
+        """A triangle: `for p in range(s, n): for q in range(a, p + e)`, or what is left of a square: `range(p + e, m)`.
+
+        Where no iteration would have less than none.
+        """
+        if loop.kind != "for" or any(_constant(v) != 1 for v in (bounds[2], loop.inputs[2])):
             return None
         start, counter = _constant(loop.inputs[0]), loop.regions[-1].args[0]
-        stop, beyond = bounds[1], 0
-        if stop.op is not None and stop.op.kind in ("add", "subtract") and stop.op.inputs[0] is counter:
-            number = _constant(stop.op.inputs[1])
-            if number is None:
-                return None
-            stop, beyond = counter, number if stop.op.kind == "add" else -number
-        if start is None or stop is not counter or start + beyond - low < 0:
+        if start is None:
             return None
-        return Sum(loop, first, part.times, ramp=start + beyond - low, adds=part.adds)
+        (low, below), (high, above) = map(_shifted, bounds[:2])
+        if high is counter and low is None and start + above - below >= 0:
+            return Sum(loop, first, part.times, ramp=start + above - below, adds=part.adds)
+        last, beyond = _shifted(loop.inputs[1])
+        if low is counter and _same(high, last) and above - beyond + 1 - below >= 0:
+            if last is None:
+                return Sum(loop, first, part.times, ramp=-start - below, down=bounds[1], adds=part.adds)
+            if last.type == first.type:
+                return Sum(loop, first, part.times, ramp=above - start - below, down=last, adds=part.adds)
+        return None
+
+
+def _same(a: Value | None, b: Value | None) -> bool:
+    """Whether two numbers are equal for certain: one value, or one length."""
+    return a is b or (a is not None and b is not None and _length(a) is not None and _length(a) == _length(b))
+
+
+def _length(v: Value) -> Sym | None:
+    array = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
+    d = array.dims[v.op.attrs["axis"]] if v.op is not None and isinstance(array, Array) else None
+    return d if isinstance(d, Sym) else None
+
+
+def _shifted(v: Value) -> tuple[Value | None, int]:
+    """A number and what a constant adds to it; a constant has no number. Python's own ints: others may wrap around."""
+    number = _constant(v)
+    if number is not None:
+        return None, number
+    if isinstance(v.type, Scalar) and v.type.weak and v.op is not None and v.op.kind in ("add", "subtract"):
+        number = _constant(v.op.inputs[1])
+        if number is not None:
+            return v.op.inputs[0], number if v.op.kind == "add" else -number
+    return v, 0
 
 
 def _unless_left(loop: Op, after: Value) -> Value:

@@ -112,6 +112,15 @@ def _made_with(function: Function) -> dict[Sym, Value]:
         lengths = op.inputs[op.row.lengths_at :] if op.row.fill is not None and op.row.lengths_at is not None else ()
         if lengths and isinstance(op.out.type, Array):
             for d, n in zip(op.out.type.dims, lengths, strict=True):
-                if isinstance(d, Sym):
+                if isinstance(d, Sym) and not _is_length(n, d):
                     found.setdefault(d, n)
     return found
+
+
+def _is_length(number: Value, d: Sym) -> bool:
+    """Whether a number was read of an array that has this very length, of which it then says nothing."""
+    op = number.op
+    while op is not None and op.kind == "cast":
+        op = op.inputs[0].op
+    array = op.inputs[0].type if op is not None and op.kind == "dim" else None
+    return op is not None and isinstance(array, Array) and array.dims[op.attrs["axis"]] == d
