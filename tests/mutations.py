@@ -755,8 +755,8 @@ MUTATIONS = (
     Mutation(
         "what a stencil adds on the last row falls on the first",
         "lowering/runtime/moves.py",
-        "            at[k] = b.sub(i, I64(shift[1 + k] - self.low[k]))",
-        "            at[k] = b.sub(i, I64(self.low[k] - shift[1 + k]))",
+        "            at[k] = b.sub(i, I64(self.shifts[which][1 + k] - self.low[k]))",
+        "            at[k] = b.sub(i, I64(self.low[k] - self.shifts[which][1 + k]))",
         "tests/lowering/test_stencils.py",
     ),
     Mutation(
@@ -769,8 +769,8 @@ MUTATIONS = (
     Mutation(
         "what may raise is computed where it is read",
         "lowering/loops/again.py",
-        "if _is_smaller(op) and not raises(op) else []",
-        "if _is_smaller(op) else []",
+        "if _takes_less(op, users) and not raises(op) else []",
+        "if _takes_less(op, users) else []",
         "tests/lowering/test_stencils.py -k may_raise",
     ),
     Mutation(
@@ -783,9 +783,30 @@ MUTATIONS = (
     Mutation(
         "what reads in between is read behind what a stencil adds",
         "lowering/loops/stencils.py",
-        "not op.regions and not op.row.effect and not any(fuse.touched(op))",
-        "not op.regions and not op.row.effect",
-        "tests/lowering/test_stencils.py -k in_between",
+        "any(self.roots.may_alias(run.array, v) for v in (*reads, *writes)) or any(",
+        "any(",
+        "tests/lowering/test_shifted.py",
+    ),
+    Mutation(
+        "what is added to shifted parts may have changed since it was a multiple",
+        "lowering/loops/stencils.py",
+        " and self.written.of(a.source) < a.since",
+        "",
+        "tests/lowering/test_shifted.py",
+    ),
+    Mutation(
+        "an array that has been read is taken for fresh",
+        "lowering/loops/stencils.py",
+        "max(self.read.of(array), self.written.of(array)) >= 0",
+        "False",
+        "tests/lowering/test_shifted.py",
+    ),
+    Mutation(
+        "what is added to the caller's array waits behind an error",
+        "lowering/loops/stencils.py",
+        "(leaves and not self.roots.allocated(r.array))",
+        "False",
+        "tests/lowering/test_shifted.py",
     ),
     Mutation(
         "tuples kept in a list are lists",

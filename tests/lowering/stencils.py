@@ -1,4 +1,4 @@
-"""Random programs of shifted parts of arrays and of all pairs of points: the generator behind the tests.
+"""Random programs of shifted parts of arrays, of all pairs of points, and (from 1000 on) of multiples of arrays.
 
 `python -m tests.lowering.stencils FROM TO [BACKEND ...]` tries more of them: gradients, compared with the program as
 Python; in checked mode with `DIFFJIT_CHECKED=1`, kernels with `DIFFJIT_CUDA=emulated` or `watched` and backend `cuda`.
@@ -35,7 +35,7 @@ def _stencil(rng, lines):
     while np.prod(shape) > 3000:
         shape = tuple(max(3, n // 2) for n in shape)
     lines.append(f"    {', '.join(f'n{k}' for k in range(ndim))}, = u.shape")
-    for _ in range(rng.randint(1, 2)):
+    for _ in range(rng.randint(1, 3)):
         cuts = _cuts(rng, ndim, reach)
         factors = ["" if rng.random() < 0.7 else f"{rng.choice(['0.3', 'a', '-2.0'])} * " for _ in cuts]
         terms = [f"{factor}u[{cut}]" for factor, cut in zip(factors, cuts, strict=True)]
@@ -46,9 +46,12 @@ def _stencil(rng, lines):
             f"u[{target}] += 0.1 * ({' + '.join(terms)})",
             f"u[{target}] = np.tanh({' - '.join(terms)})",
             f"w[{target}] += {' + '.join(terms)}",
+            f"w[{target}] = {' - '.join(terms)}",
+            f"w = w * 0.5\n    u[{target}] = {' - '.join(terms).replace('u[', 'w[')}",
             f"a = a + np.sum(({' + '.join(terms)}) ** 2) * 1e-3",
         ])  # fmt: skip
         if rng.random() < 0.5:
+            line = line.replace("\n", "\n    ")
             lines += [f"    for _ in range({rng.randint(1, 3)}):", f"        {line}"]
         else:
             lines.append(f"    {line}")
@@ -81,11 +84,32 @@ def _pairs(rng, lines):
     return ((n,), (m,)) if flat else ((n, 3), (m, 3))
 
 
+def _multiples(rng, lines):
+    """Multiples of multiples, of which some change, some are kept, and some are read by loops of their own."""
+    shape = rng.choice([(rng.choice(LENGTHS),), (rng.choice(LENGTHS[1:5]), rng.choice(LENGTHS))])
+    known = ["u", "w"]
+    for k in range(rng.randint(2, 9)):
+        v, other = rng.choice(known), rng.choice(known)
+        line = rng.choice([
+            f"v{k} = a * {v}", f"v{k} = {v} - 0.5", f"v{k} = -{v}", f"v{k} = {v} + {v}", f"v{k} = {v} * {other}",
+            f"v{k} = np.sin({v})", f"v{k} = {v}[::-1]", f"v{k} = ({v}.T * 2.0).T",
+            f"{v} += 0.1 * {other}", f"{v}[0] = a", f"{v}[:] = {other} * 0.5",
+            f"a = a + np.sum({v} * {other}) * 0.01", f"a = a + np.max({v})", f"a = a + np.mean(np.cos({v}))",
+        ])  # fmt: skip
+        if line.startswith(f"v{k} = "):
+            known.append(f"v{k}")
+        elif rng.random() < 0.3:
+            line = f"for _ in range({rng.randint(0, 2)}): {line}"
+        lines.append(f"    {line}")
+    lines.append("    return a + " + " + ".join(f"np.sum({v} ** 2)" for v in known))
+    return shape, shape
+
+
 def program(seed):
     """The text of `f(u, w, a)`, and its arguments."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     lines = ["def f(u, w, a):"]
-    shapes = (_stencil if rng.random() < 0.6 else _pairs)(rng, lines)
+    shapes = (_multiples if seed >= 1000 else _stencil if rng.random() < 0.6 else _pairs)(rng, lines)
     dtype = np.float32 if rng.random() < 0.15 else np.float64
     u, w = (numbers.uniform(-1.0, 1.0, s).astype(dtype) for s in shapes)
     if rng.random() < 0.2:

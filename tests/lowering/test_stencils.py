@@ -27,7 +27,12 @@ def lowered(function, *args):
     return dj.source(function, *args, stage="lowered")
 
 
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 200))])
+MORE = (*range(12, 200), *range(1006, 1200))
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(12), *range(1000, 1006), *(pytest.param(k, marks=pytest.mark.slow) for k in MORE)]
+)
 def test_random_programs(seed):
     tried(seed)
 
@@ -95,6 +100,18 @@ def test_operands_that_change_are_not_read_again():
     x, y = np.linspace(0.5, 1.5, 40), np.linspace(0.3, 1.1, 30)
     d = np.outer(x, y)
     assert dj.jit(f)(x.copy(), y) == pytest.approx(np.sum(d * d) + np.sum(np.sin(d)), rel=1e-14)
+
+
+def test_a_multiple_of_one_array_is_not_kept():
+    def f(x):
+        z = 3.0 * x
+        t = z - 1.0  # of what is computed again itself
+        r = np.sum(np.cos(z)) / np.sum(t)
+        return np.sum((z - r) ** 2) + np.sum((t + r) ** 3)
+
+    x = np.linspace(0.3, 1.4, 60)
+    assert lowered(f, x).count(" = empty_float64(") == 1  # t, but not z
+    assert dj.jit(f)(x) == pytest.approx(f(x), rel=1e-14)
 
 
 def test_what_may_raise_is_not_moved():

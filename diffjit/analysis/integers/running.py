@@ -181,7 +181,10 @@ def _same(a: Value | None, b: Value | None) -> bool:
 
 def _length(v: Value) -> Sym | None:
     array = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
-    d = array.dims[v.op.attrs["axis"]] if v.op is not None and isinstance(array, Array) else None
+    if v.op is None or not isinstance(array, Array):
+        return None
+    axis: int = v.op.attrs["axis"]
+    d = array.dims[axis]
     return d if isinstance(d, Sym) else None
 
 

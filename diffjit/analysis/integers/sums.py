@@ -123,4 +123,7 @@ def _is_length(number: Value, d: Sym) -> bool:
     while op is not None and op.kind == "cast":
         op = op.inputs[0].op
     array = op.inputs[0].type if op is not None and op.kind == "dim" else None
-    return op is not None and isinstance(array, Array) and array.dims[op.attrs["axis"]] == d
+    if op is None or not isinstance(array, Array):
+        return False
+    axis: int = op.attrs["axis"]
+    return array.dims[axis] == d

@@ -83,7 +83,7 @@ where = operation(
 )
 
 
-def _unless_zero(builder: Any, kind: Any, g: Any, result: Any) -> Any:
+def unless_zero(builder: Any, kind: Any, g: Any, result: Any) -> Any:
     """0 where g is 0, whatever the result is."""
     if isinstance(kind, types.Complex):
         zero = builder.and_(*(builder.fcmp_ordered("==", q, q.type(0.0)) for q in parts_of(builder, g)))
@@ -95,17 +95,17 @@ def _emit_zmul(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (kind, _), (g, p) = kinds, args
     product = call_python(context, builder, operator.mul, (kind, kind), (g, p))
     if isinstance(kind, types.Complex) or is_float(kind):
-        return _unless_zero(builder, kind, g, product)
+        return unless_zero(builder, kind, g, product)
     return context.cast(builder, product, types.int64 if kind.bitwidth < 64 and kind.signed else kind, kind)
 
 
 def _emit_zdiv(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (kind, _), (g, y) = kinds, args
     if is_float(kind):
-        return _unless_zero(builder, kind, g, builder.fdiv(g, y))
+        return unless_zero(builder, kind, g, builder.fdiv(g, y))
     from diffjit.lowering.runtime.arithmetic import emit_complex_quotient
 
-    return _unless_zero(builder, kind, g, emit_complex_quotient(context, builder, kinds, args))
+    return unless_zero(builder, kind, g, emit_complex_quotient(context, builder, kinds, args))
 
 
 zmul = operation("zmul", 2, same, _emit_zmul)

@@ -20,6 +20,7 @@ from diffjit.lowering.llvm.numba_internals import store_item
 from diffjit.lowering.llvm.scopes import distinct
 from diffjit.lowering.marks import NEST, SCALAR
 from diffjit.lowering.runtime.build import I64, operation
+from diffjit.lowering.runtime.choices import unless_zero
 from diffjit.lowering.runtime.memory import lengths_of, strides_of
 from diffjit.lowering.runtime.spread import kernels
 
@@ -218,86 +219,126 @@ add_into, add_into_spread = (_add(wide=wide) for wide in (False, True))  # a += 
 # What a stencil's way back does, in one go:
 #
 #     a[0:n, 1:m + 1] += t                for each element of `a` within reach:
-#     a[2:n + 2, 1:m + 1] += t                add what falls upon it of each, in their order
-#     a[1:n + 1, 0:m] += u
+#     a[2:n + 2, 1:m + 1] += -t           add what falls upon it of each, in their order
+#     a[1:n + 1, 0:m] += c * u
 #
 # Each element is read and written once, by nobody else, so this is a kernel where the program is for a device; the
-# processor goes row by row. To each element the same numbers are added in the same order as one by one.
+# processor goes row by row. To each element the same numbers are added in the same order as one by one. A fresh `a`
+# has no elements yet: all are within reach, and begin with zero.
 
 Shift = tuple[int, ...]  # the number of what is added, and the first index along each axis
+Step = tuple[str, int]  # what is done to what is added: `negative`, or `multiply` or `zmul` with which number
 
 
 @cache
-def add_shifted(shifts: tuple[Shift, ...], *, wide: bool = False) -> Any:
-    """`add_shifted(shifts)(a, t, ...)`: to the part of `a` from the indices of a shift on, add what it names.
+def add_shifted(
+    shifts: tuple[Shift, ...], steps: tuple[tuple[Step, ...], ...], *, sources: int, fresh: bool, wide: bool = False
+) -> Any:
+    """`add_shifted(...)(a, t, ..., c, ...)`: to the part of `a` from the indices of a shift on, add what it names.
 
-    All that is added has one shape, and no memory in common with `a`, where each part lies as a whole.
+    What is added has no memory in common with `a`, where each part lies as a whole.
     """
-    count = 1 + max(which for which, *_ in shifts)
+    numbers = len({k for some in steps for _, k in some if k >= 0})
 
     def typed(*kinds: Any) -> Any:
-        first = kinds[0]
+        first, added, factors = kinds[0], kinds[1 : 1 + sources], kinds[1 + sources :]
         fits = isinstance(first.dtype, types.Float) and first.ndim == len(shifts[0]) - 1
-        return types.none if fits and all(k.dtype == first.dtype and k.ndim == first.ndim for k in kinds) else None
+        fits = fits and all(k.dtype == first.dtype and k.ndim == first.ndim for k in added)
+        return types.none if fits and all(k == first.dtype for k in factors) else None
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        plan = _Plan(context, list(kinds), shifts)
-        label = "_".join("".join((k.layout, str(k.dtype))) for k in kinds)
-        name = f"diffjit_add_shifted_{label}_{'__'.join('_'.join(map(str, s)) for s in shifts)}"
+        plan = _Plan(context, list(kinds[: 1 + sources]), shifts, steps, fresh=fresh)
+        label = "_".join("".join((k.layout, str(k.dtype))) for k in kinds[: 1 + sources])
+        done = "__".join("_".join(f"{kind}{k if k >= 0 else ''}" for kind, k in some) for some in steps)
+        which = "__".join("_".join(map(str, s)) for s in shifts)
+        name = f"diffjit_add_shifted_{'new_' if fresh else ''}{label}_{which}___{done}"
         kernel = (plan.elements, plan.turns) if wide else None
         return call_once(context, builder, name, (list(kinds), list(args)), plan.all, kernel)
 
-    return operation("add_shifted", 1 + count, typed, emit)
+    return operation("add_shifted", 1 + sources + numbers, typed, emit)
 
 
 class _Plan:
     """What is added where."""
 
-    def __init__(self, context: Any, kinds: list[Any], shifts: tuple[Shift, ...]) -> None:
-        self.context, self.kinds, self.shifts = context, kinds, shifts
+    def __init__(
+        self,
+        context: Any,
+        kinds: list[Any],
+        shifts: tuple[Shift, ...],
+        steps: tuple[tuple[Step, ...], ...],
+        *,
+        fresh: bool,
+    ) -> None:
+        self.context, self.kinds, self.shifts, self.steps, self.fresh = context, kinds, shifts, steps, fresh
         ndim = kinds[0].ndim
         self.axes = _outermost_first(kinds[0])
-        self.low = [min(s[1 + k] for s in shifts) for k in range(ndim)]
-        self.high = [max(s[1 + k] for s in shifts) for k in range(ndim)]
+        self.low = [0 if fresh else min(s[1 + k] for s in shifts) for k in range(ndim)]
+        self.zero = context.get_value_type(kinds[0].dtype)(0.0)
 
-    def _reach(self, b: Any, values: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The lengths of what is added, and how far all of it reaches along each axis: not at all if it is empty."""
-        lengths = [b.extract_value(values[1], (SHAPE, k)) for k in range(self.kinds[0].ndim)]
-        empty = cgutils.false_bit
-        for n in lengths:
-            empty = b.or_(empty, b.icmp_signed("==", n, I64(0)))
-        over = zip(lengths, self.low, self.high, strict=True)
-        return lengths, [b.select(empty, I64(0), b.add(n, I64(high - low))) for n, low, high in over]
+    def _lengths(self, b: Any, values: list[Any]) -> list[list[Any]]:
+        """The lengths of each part."""
+        return [[b.extract_value(values[1 + s[0]], (SHAPE, k)) for k in range(len(self.low))] for s in self.shifts]
+
+    def _reach(self, b: Any, values: list[Any]) -> list[Any]:
+        """How far all of it reaches along each axis, what is empty aside; over all of what is fresh."""
+        if self.fresh:
+            return [b.extract_value(values[0], (SHAPE, k)) for k in range(len(self.low))]
+        found: list[Any] = [I64(0) for _ in self.low]
+        for shift, lengths in zip(self.shifts, self._lengths(b, values), strict=True):
+            empty = cgutils.false_bit
+            for n in lengths:
+                empty = b.or_(empty, b.icmp_signed("==", n, I64(0)))
+            for k, n in enumerate(lengths):
+                end = b.select(empty, I64(0), b.add(n, I64(shift[1 + k] - self.low[k])))
+                found[k] = b.select(b.icmp_signed(">", end, found[k]), end, found[k])
+        return found
 
     def elements(self, b: Any, values: list[Any]) -> Any:
         """How many elements of `a` are within reach."""
-        return _product(b, self._reach(b, values)[1])
+        return _product(b, self._reach(b, values))
 
-    def _falls(self, b: Any, shift: Shift, place: dict[int, Any], lengths: list[Any]) -> tuple[Any, dict[int, Any]]:
-        """Whether something falls on a place, given along some axes, and which index it has there."""
+    def _falls(self, b: Any, which: int, place: dict[int, Any], lengths: list[list[Any]]) -> tuple[Any, dict[int, Any]]:
+        """Whether a part falls on a place, given along some axes, and which index it has there."""
         inside, at = cgutils.true_bit, dict[int, Any]()
         for k, i in place.items():
-            at[k] = b.sub(i, I64(shift[1 + k] - self.low[k]))
-            inside = b.and_(inside, b.icmp_unsigned("<", at[k], lengths[k]))
+            at[k] = b.sub(i, I64(self.shifts[which][1 + k] - self.low[k]))
+            inside = b.and_(inside, b.icmp_unsigned("<", at[k], lengths[which][k]))
         return inside, at
 
     def _at(self, b: Any, which: int, values: list[Any], index: dict[int, Any], *, rows: bool = False) -> Any:
         indices = [index[k] for k in range(self.kinds[0].ndim)]
         return pointer(self.context, b, self.kinds[which], values[which], indices, rows=rows)
 
+    def _added(self, b: Any, which: int, values: list[Any], item: Any) -> Any:
+        """What is added of an item of a part."""
+        numbers = values[len(self.kinds) :]
+        for kind, k in self.steps[which]:
+            if kind == "negative":
+                item = b.fneg(item)
+                continue
+            product = b.fmul(item, numbers[k])
+            item = product if kind == "multiply" else unless_zero(b, self.kinds[0].dtype, item, product)
+        return item
+
     def all(self, b: Any, values: list[Any]) -> None:
         """Row by row. Where all of a row's parts overlap, an element is in a register until all has been added."""
-        lengths, reach = self._reach(b, values)
+        lengths, reach = self._lengths(b, values), self._reach(b, values)
         *outer, inner = self.axes
         apart = _Apart(b.module)
-        n, behind = lengths[inner], I64(self.high[inner] - self.low[inner])
+        begins = [I64(s[1 + inner] - self.low[inner]) for s in self.shifts]  # where each part does along a row
+        behind, until = begins[0], b.add(begins[0], lengths[0][inner])
+        for begin, own in zip(begins[1:], lengths[1:], strict=True):
+            end = b.add(begin, own[inner])
+            behind = I64(max(behind.constant, begin.constant))
+            until = b.select(b.icmp_signed("<", end, until), end, until)
         total = cgutils.alloca_once(b, self.context.get_value_type(self.kinds[0].dtype))
 
         def loops(*, rows: bool) -> None:
             with cgutils.loop_nest(b, [reach[k] for k in outer], I64) as indices:
                 place = dict(zip(outer, indices, strict=True))
-                found = [self._falls(b, shift, place, lengths) for shift in self.shifts]
-                whole = b.icmp_signed("<=", behind, n)
+                found = [self._falls(b, which, place, lengths) for which in range(len(self.shifts))]
+                whole = b.icmp_signed("<=", behind, until)
                 for inside, _ in found:
                     whole = b.and_(whole, inside)
 
@@ -308,29 +349,35 @@ class _Plan:
                 with b.if_else(whole) as (then, otherwise):
                     with then:
                         some(I64(0), behind)
-                        with _loop(b, behind, n, NEST) as i:
+                        with _loop(b, behind, until, NEST) as i:
                             target = self._target(b, values, {**place, inner: i}, rows=rows)
-                            value = apart.written(b.load(target))
-                            for shift, (_, at) in zip(self.shifts, found, strict=True):
-                                at = {**at, inner: b.sub(i, I64(shift[1 + inner] - self.low[inner]))}  # noqa: PLW2901
-                                source = self._at(b, 1 + shift[0], values, at, rows=rows)
-                                value = b.fadd(value, apart.read(b.load(source)))
+                            value = self.zero if self.fresh else apart.written(b.load(target))
+                            for which, (_, at) in enumerate(found):
+                                at = {**at, inner: b.sub(i, begins[which])}  # noqa: PLW2901
+                                source = self._at(b, 1 + self.shifts[which][0], values, at, rows=rows)
+                                item = apart.read(b.load(source))
+                                value = b.fadd(value, self._added(b, which, values, item))
                             apart.written(b.store(value, target))
-                        some(n, reach[inner])
+                        some(until, reach[inner])
                     with otherwise:
-                        for shift, (inside, at) in zip(self.shifts, found, strict=True):
-                            with b.if_then(inside), _loop(b, I64(0), n, NEST) as i:
-                                to = {**place, inner: b.add(i, I64(shift[1 + inner] - self.low[inner]))}
+                        if self.fresh:
+                            with _loop(b, I64(0), reach[inner], NEST) as i:
+                                b.store(self.zero, self._target(b, values, {**place, inner: i}, rows=rows))
+                        for which, (inside, at) in enumerate(found):
+                            with b.if_then(inside), _loop(b, I64(0), lengths[which][inner], NEST) as i:
+                                to = {**place, inner: b.add(i, begins[which])}
                                 target = self._target(b, values, to, rows=rows)
-                                source = self._at(b, 1 + shift[0], values, {**at, inner: i}, rows=rows)
+                                source = self._at(b, 1 + self.shifts[which][0], values, {**at, inner: i}, rows=rows)
                                 before = apart.written(b.load(target))
-                                apart.written(b.store(b.fadd(before, apart.read(b.load(source))), target))
+                                item = self._added(b, which, values, apart.read(b.load(source)))
+                                apart.written(b.store(b.fadd(before, item), target))
 
-        _by_rows(b, list(zip(self.kinds, values, strict=True)), loops)
+        arrays = list(zip(self.kinds, values[: len(self.kinds)], strict=True))
+        _by_rows(b, arrays, loops)
 
     def turns(self, b: Any, values: list[Any], ends: tuple[Any, Any]) -> None:
         """The elements with numbers from the one end to the other."""
-        lengths, reach = self._reach(b, values)
+        lengths, reach = self._lengths(b, values), self._reach(b, values)
         total = cgutils.alloca_once(b, self.context.get_value_type(self.kinds[0].dtype))
         with cgutils.for_range_slice(b, *ends, I64(1), intp=I64) as (number, _):
             self._element(b, values, _indices(b, number, reach, self.axes), lengths, total)
@@ -338,14 +385,15 @@ class _Plan:
     def _target(self, b: Any, values: list[Any], place: dict[int, Any], *, rows: bool = False) -> Any:
         return self._at(b, 0, values, {k: b.add(i, I64(self.low[k])) for k, i in place.items()}, rows=rows)
 
-    def _element(self, b: Any, values: list[Any], place: dict[int, Any], lengths: list[Any], total: Any) -> None:
+    def _element(self, b: Any, values: list[Any], place: dict[int, Any], lengths: list[list[Any]], total: Any) -> None:
         """Add to one element what falls on it."""
         target = self._target(b, values, place)
-        b.store(b.load(target), total)
-        for shift in self.shifts:
-            inside, at = self._falls(b, shift, place, lengths)
+        b.store(self.zero if self.fresh else b.load(target), total)
+        for which, shift in enumerate(self.shifts):
+            inside, at = self._falls(b, which, place, lengths)
             with b.if_then(inside):
-                b.store(b.fadd(b.load(total), b.load(self._at(b, 1 + shift[0], values, at))), total)
+                item = self._added(b, which, values, b.load(self._at(b, 1 + shift[0], values, at)))
+                b.store(b.fadd(b.load(total), item), total)
         b.store(b.load(total), target)
 
 

@@ -445,12 +445,16 @@ def _promise(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
 def _shifted(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[str], lines: Lines) -> None:
     """Parts of one array are added to (`lowering.loops.stencils`)."""
     del outs
-    shifts: tuple[tuple[int, ...], ...] = op.attrs["shifts"]
+    attrs = op.attrs
+    name = "__".join(
+        "_".join(map(str, shift)) + "".join(f"{kind[0]}{k if k >= 0 else ''}" for kind, k in steps)
+        for shift, steps in zip(attrs["shifts"], attrs["steps"], strict=True)
+    )
     wide = printer.move(SHIFTED) != SHIFTED
-    name = "__".join("_".join(map(str, shift)) for shift in shifts)
-    made = f"moves.add_shifted({shifts!r}, wide={wide})"
+    given = f"{attrs['shifts']!r}, {attrs['steps']!r}, sources={attrs['sources']}, fresh={attrs['fresh']}, wide={wide}"
     texts = [printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True)]
-    lines.add(f"{printer.define(f'{SHIFTED}_{name}', made)}({', '.join(texts)})")
+    name = f"{SHIFTED}_{'new_' if attrs['fresh'] else ''}{name}"
+    lines.add(f"{printer.define(name, f'moves.add_shifted({given})')}({', '.join(texts)})")
 
 
 statement("list_append", "push")(_list_value("append"))

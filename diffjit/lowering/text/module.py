@@ -144,8 +144,8 @@ LOOPS = (
     Pass("separate", mark_separate),  # where arrays are large enough for threads
     Pass("versions", in_two_versions),
     Pass("independent", mark_independent, needs=("versions",)),  # as "separate", once it is known what cannot fail
-    Pass("fusion", fuse_loops, needs=("versions",)),
-    Pass("stencils", join_shifted, needs=("fusion",)),
+    Pass("stencils", join_shifted, needs=("versions",)),
+    Pass("fusion", fuse_loops, needs=("versions", "stencils")),
     Pass("draws", find_alone, needs=("fusion",)),
 )
 """What runs on each function of a program before its loops are printed."""
