@@ -767,10 +767,17 @@ MUTATIONS = (
         "tests/lowering/test_stencils.py -k change",
     ),
     Mutation(
+        "multiples are computed again of what has changed",
+        "lowering/loops/fusion.py",
+        "for w in writes for v in (source, op.out))",
+        "for w in writes for v in ())",
+        "tests/lowering/test_stencils.py",
+    ),
+    Mutation(
         "what may raise is computed where it is read",
         "lowering/loops/again.py",
-        "if _takes_less(op, users) and not raises(op) else []",
-        "if _takes_less(op, users) else []",
+        "if _is_smaller(op) and not raises(op) else []",
+        "if _is_smaller(op) else []",
         "tests/lowering/test_stencils.py -k may_raise",
     ),
     Mutation(

@@ -105,7 +105,7 @@ def test_random_programs(batch: int) -> None:
     for seed in range(5 * batch, 5 * batch + 5):
         one, function = drawn(seed)
         arguments = [rng.integers(1, 9, N) * 1.0, rng.integers(1, 9, N) * 1.0, rng.integers(1, 9, N + 2) * 1.0, 3.0]
-        twins = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        twins: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         got, wanted = compile_function(function)(*arguments), one.expected(*twins)
         for a, b in zip([*got, *arguments[:3]], [*wanted, *twins[:3]], strict=True):
             np.testing.assert_array_equal(a, b, err_msg=str(one.log))

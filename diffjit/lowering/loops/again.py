@@ -5,8 +5,9 @@
     ... 2 * d ...                           ... 2 * (x[i] - y[j]) ...
 
 What is added, subtracted or multiplied of arrays that are each smaller than the result, as all differences of two lists
-of points are, or of one array and numbers: the array would be written once and read by each loop that needs it, and
-its operands are at hand. Each reader gets an operation of its own, which runs in the reader's loops (`fusion`).
+of points are: the array would be written once and read by each loop that needs it, and its operands are at hand. Each
+reader gets an operation of its own, which runs in the reader's loops (`fusion`). What is made of one array and numbers
+is computed again by each nest but its own, once it is known which nests there are.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def compute_again(
     copies: dict[Op, list[Op]] = {}  # what has to come in front of an operation
     gone: set[Op] = set()
     for op in block.ops:
-        readers = _readers(op, users, places) if _takes_less(op, users) and not raises(op) else []
-        if len(readers) < 2 or op in copies:  # what reads such an array stays
+        readers = _readers(op, users, places) if _is_smaller(op) and not raises(op) else []
+        if len(readers) < 2:
             continue
         first = bisect_right(places_of_writers, places[op])
         last = bisect_left(places_of_writers, max(places[u] for u in readers))
@@ -54,22 +55,27 @@ def compute_again(
     return bool(gone)
 
 
-def _takes_less(op: Op, users: Mapping[Value, Sequence[Op | Block]]) -> bool:
-    """Whether it takes little, of arrays that are each smaller than its result, or of a single one that is there."""
+def _is_smaller(op: Op) -> bool:
+    """Whether it takes little, of arrays that are each smaller than its result."""
     if not fuse.is_elementwise(op) or op.row.cost > Cost.CHEAP:
         return False
-    ty = op.out.type
-    assert isinstance(ty, Array)
-    if ty.dtype.kind not in "fc":
+    assert isinstance(op.out.type, Array)
+    if op.out.type.dtype.kind not in "fc":
         return False
-    arrays = list(dict.fromkeys(fuse.array_inputs(op)))
-    if len(arrays) == 1 and arrays[0].type == ty and ty.layout == "C":
-        maker = arrays[0].op
-        return maker is None or not fuse.is_elementwise(maker) or len(users.get(arrays[0], ())) > 1
+    dims = op.out.type.dims
     return all(
-        len(small) < len(ty.dims) or any(a == 1 != b for a, b in zip(small, ty.dims, strict=True))
-        for small in map(fuse.dims_of, arrays)
+        len(small) < len(dims) or any(a == 1 != b for a, b in zip(small, dims, strict=True))
+        for small in map(fuse.dims_of, fuse.array_inputs(op))
     )
+
+
+def of_one_array(op: Op) -> Value | None:
+    """The array of which an operation that takes little computes one of the same form, with nothing but numbers."""
+    if not fuse.is_elementwise(op) or op.row.cost > Cost.CHEAP:
+        return None
+    arrays = list(dict.fromkeys(fuse.array_inputs(op)))
+    same = len(arrays) == 1 and arrays[0].type == op.out.type
+    return arrays[0] if same and op.out.type.dtype.kind in "fc" and op.out.type.layout == "C" else None
 
 
 def _readers(op: Op, users: Mapping[Value, Sequence[Op | Block]], places: Mapping[Op, int]) -> list[Op]:

@@ -14,7 +14,7 @@ takes work of the reverse sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
 from diffjit.analysis.manager import analyses
@@ -27,7 +27,7 @@ from diffjit.ir.roots import Latest, Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
 from diffjit.ir.walk import blocks, dce, uses
 from diffjit.lowering.loops import fuse
-from diffjit.lowering.loops.again import compute_again
+from diffjit.lowering.loops.again import compute_again, of_one_array
 from diffjit.lowering.loops.skinny import write_out_products
 
 NEST = "nest"
@@ -171,7 +171,7 @@ class _Scheduler:
         self,
         block: Block,
         roots: Roots,
-        users: Mapping[Value, Sequence[Op | Block]],
+        users: dict[Value, list[Op | Block]],
         raises: Callable[[Op], bool],
         inside: Callable[[Op], bool],
     ) -> None:
@@ -196,6 +196,7 @@ class _Scheduler:
             self._operation(op)
         self._place(list(self.waiting))
         self._sink()
+        self._compute_again()
         self.block.ops = list(self._ordered())
 
     # Operations
@@ -480,6 +481,57 @@ class _Scheduler:
 
     def _leaves(self, v: Value, group: _Group) -> bool:
         return any(u not in group.members for u in self.users.get(v, ()))
+
+    def _compute_again(self) -> None:
+        """A multiple of one array that is there, or the like, is computed by each nest that reads it, and not kept."""
+        groups = [g for g in self.slots if isinstance(g, _Group)]
+        homes: dict[Op, _Group] = {o: g for g in groups for o in g.members}
+        for group in groups:
+            for op in list(group.members):
+                source = of_one_array(op)
+                if source is None or (source in group.made and not self._leaves(source, group)) or self._may_raise(op):
+                    continue
+                readers = [u for u in self.users.get(op.out, ()) if u not in group.members]
+                goals = {id(g): g for g in (homes.get(u) for u in readers if isinstance(u, Op))}
+                if not goals or any(not isinstance(u, Op) or u not in homes for u in readers):
+                    continue
+                if all(goal is not None and self._may_compute(op, source, group, goal) for goal in goals.values()):
+                    for goal in goals.values():
+                        assert goal is not None
+                        homes[self._computed_in(op, source, goal)] = goal
+                    if not self.users[op.out]:
+                        group.members.remove(op)
+
+    def _may_compute(self, op: Op, source: Value, group: _Group, goal: _Group) -> bool:
+        if goal.alone or goal.at <= group.at or not self.lengths.same(goal.space, fuse.dims_of(op.out)):
+            return False
+        if any(u.inputs.count(op.out) != fuse.element_inputs(u).count(op.out) for u in goal.members):
+            return False
+        writes = [
+            w
+            for slot in self.slots[group.at : goal.at + 1]
+            for w in (slot.writes if isinstance(slot, _Group) else fuse.touched(slot)[1])
+        ]
+        return not any(self.roots.may_alias(w, v) for w in writes for v in (source, op.out))
+
+    def _computed_in(self, op: Op, source: Value, goal: _Group) -> Op:
+        """A copy of an operation for the readers in a nest."""
+        out = Value(op.out.type, name=op.out.name)
+        made = Op(op.kind, list(op.inputs), [out], dict(op.attrs), loc=op.loc)
+        out.op = made
+        readers = [u for u in goal.members if op.out in u.inputs]
+        for u in readers:
+            u.inputs = [out if v is op.out else v for v in u.inputs]
+        goal.members.insert(0, made)
+        goal.made.add(out)
+        goal.reads = [v for v in goal.reads if v is not op.out]
+        if source not in goal.reads:
+            goal.reads.append(source)
+        self.users[op.out] = [u for u in self.users.get(op.out, ()) if u not in readers]
+        self.users[out] = list(readers)
+        self.users[source] = [*self.users.get(source, ()), made]
+        self.position[out] = goal.at
+        return made
 
     # The new order
 

@@ -271,17 +271,32 @@ class Reverse(MemoryRules):
         if entry is None or (entry.vjp_rule is None):
             raise without_rule(op.kind, "reverse rule", op.loc)
         transposed = rules.on_complex(op) == "holomorphic"
-        values = rules.rule_values(self.runner, op, {"out_bar": rules.conjugated(self.runner, g) if transposed else g})
-        result = self.runner.function(entry.vjp_rule, values)
+        found: list[tuple[int, Any]] = []
+        if transposed and entry.bilinear and (own := [k for k in active if self._other_is_smaller(op, g, k)]):
+            parts = self._rule_parts(op, [rules.conjugated(self.runner, v) for v in op.inputs], g)
+            found = [(k, parts[k]) for k in own]
+            active = [k for k in active if k not in own]
+        if active:
+            parts = self._rule_parts(op, op.inputs, rules.conjugated(self.runner, g) if transposed else g)
+            back = [transposed and rules.is_complex(v) for v in op.inputs]
+            found += [(k, rules.conjugated(self.runner, parts[k]) if back[k] else parts[k]) for k in active]
+        return found
+
+    def _other_is_smaller(self, op: Op, g: Value, k: int) -> bool:
+        """Whether the conjugate of a product's other operand takes no more than those of two cotangents."""
+        ranks = [v.type.ndim if isinstance(v.type, Array) else 0 for v in (*op.inputs, g)]
+        return ranks[1 - k] <= max(ranks[k], ranks[-1])
+
+    def _rule_parts(self, op: Op, inputs: list[Value], g: Any) -> list[Any]:
+        """The cotangents that a rule gives for these operands."""
         from diffjit.frontend.values import values as av
 
+        values, entry = rules.rule_values(self.runner, op, {"out_bar": g}), RULES[op.kind]
+        values |= {name: v for name, v, own in zip(entry.params, inputs, op.inputs, strict=False) if v is not own}
+        result = self.runner.function(entry.vjp_rule, values)
         parts = list(result.items) if isinstance(result, av.Tup) else [result]
-        if len(parts) < len(op.inputs):
-            parts += [None] * (len(op.inputs) - len(parts))
-        if transposed:
-            parts = [rules.conjugated(self.runner, x) if rules.is_complex(v) else x
-                     for x, v in zip(parts, op.inputs, strict=False)]  # fmt: skip
-        return [(k, None if av.is_none(parts[k]) else parts[k]) for k in active]
+        parts += [None] * (len(op.inputs) - len(parts))
+        return [None if av.is_none(x) else x for x in parts]
 
     # Bringing scratch operations over
 
