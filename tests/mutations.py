@@ -795,6 +795,13 @@ MUTATIONS = (
         "tests/lowering/test_shifted.py",
     ),
     Mutation(
+        "threads take other rows of a stencil than they are told",
+        "lowering/runtime/moves.py",
+        "            at = b.sub(end, low)",
+        "            at = end",
+        "tests/lowering/test_threads.py -k shifted",
+    ),
+    Mutation(
         "what is added to shifted parts may have changed since it was a multiple",
         "lowering/loops/stencils.py",
         " and self.written.of(a.source) < a.since",

@@ -61,6 +61,14 @@ def steps(x):
     return np.sum(x * x)
 
 
+def shifted(x):
+    lap = 4.0 * x[1:-1, 1:-1] - (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2])
+    flux = lap[1:] - lap[:-1]
+    total = np.sum(np.where(flux > 0.0, 0.1 * flux, flux) ** 2) + np.sum(np.sin(lap[:, 1:] - lap[:, :-1]))
+    y = np.exp(x)
+    return total + np.sum(np.sin(y[2:] - 0.5 * y[1:-1])) + np.sum(np.cos(y))
+
+
 PROGRAMS = [
     (elementwise, LONG),
     (total, LONG),
@@ -72,6 +80,8 @@ PROGRAMS = [
     (integers, LONG),
     (steps, WIDE),
     (rows, np.asfortranarray(WIDE)),
+    (shifted, WIDE),
+    (shifted, np.asfortranarray(WIDE)),
     (total, LONG[::2]),
     (elementwise, LONG.astype(np.float32)),
     (total, np.append(LONG, 1e9)),  # out of the range of vectorised sines
@@ -124,6 +134,9 @@ def test_gradients_do_not_depend_on_threads(several, f, x):
     g = dj.grad(scalar(f))
     alone, shared = with_threads(1, g, x), with_threads(3, g, x)
     np.testing.assert_array_equal(alone, shared)
+    if f is shifted:
+        assert "add_shifted_rows_" in dj.source(g, x, stage="lowered")
+        np.testing.assert_allclose(shared, dj.grad(scalar(f), backend="python")(x), rtol=1e-9, atol=1e-9)
 
 
 def test_the_text_has_parts_where_arrays_are_large():

@@ -232,16 +232,23 @@ Step = tuple[str, int]  # what is done to what is added: `negative`, or `multipl
 
 @cache
 def add_shifted(
-    shifts: tuple[Shift, ...], steps: tuple[tuple[Step, ...], ...], *, sources: int, fresh: bool, wide: bool = False
+    shifts: tuple[Shift, ...],
+    steps: tuple[tuple[Step, ...], ...],
+    *,
+    sources: int,
+    fresh: bool,
+    wide: bool = False,
+    rows: bool = False,
 ) -> Any:
     """`add_shifted(...)(a, t, ..., c, ...)`: to the part of `a` from the indices of a shift on, add what it names.
 
-    What is added has no memory in common with `a`, where each part lies as a whole.
+    What is added has no memory in common with `a`, where each part lies as a whole. `rows`: two numbers more say which
+    rows are to be done.
     """
     numbers = len({k for some in steps for _, k in some if k >= 0})
 
     def typed(*kinds: Any) -> Any:
-        first, added, factors = kinds[0], kinds[1 : 1 + sources], kinds[1 + sources :]
+        first, added, factors = kinds[0], kinds[1 : 1 + sources], kinds[1 + sources : 1 + sources + numbers]
         fits = isinstance(first.dtype, types.Float) and first.ndim == len(shifts[0]) - 1
         fits = fits and all(k.dtype == first.dtype and k.ndim == first.ndim for k in added)
         return types.none if fits and all(k == first.dtype for k in factors) else None
@@ -253,9 +260,10 @@ def add_shifted(
         which = "__".join("_".join(map(str, s)) for s in shifts)
         name = f"diffjit_add_shifted_{'new_' if fresh else ''}{label}_{which}___{done}"
         kernel = (plan.elements, plan.turns) if wide else None
-        return call_once(context, builder, name, (list(kinds), list(args)), plan.all, kernel)
+        done = plan.some if rows else plan.all
+        return call_once(context, builder, f"{name}_rows" if rows else name, (list(kinds), list(args)), done, kernel)
 
-    return operation("add_shifted", 1 + sources + numbers, typed, emit)
+    return operation("add_shifted", 1 + sources + numbers + 2 * rows, typed, emit)
 
 
 class _Plan:
@@ -321,7 +329,18 @@ class _Plan:
             item = product if kind == "multiply" else unless_zero(b, self.kinds[0].dtype, item, product)
         return item
 
-    def all(self, b: Any, values: list[Any]) -> None:
+    def some(self, b: Any, values: list[Any]) -> None:
+        """From one of the rows of `a` to another."""
+        *values, first, last = values
+        low, reach = I64(self.low[self.axes[0]]), self._reach(b, values)[self.axes[0]]
+        ends: list[Any] = []
+        for end in (first, last):
+            at = b.sub(end, low)
+            at = b.select(b.icmp_signed("<", at, I64(0)), I64(0), at)
+            ends.append(b.select(b.icmp_signed("<", at, reach), at, reach))
+        self.all(b, values, (ends[0], ends[1]))
+
+    def all(self, b: Any, values: list[Any], ends: tuple[Any, Any] | None = None) -> None:
         """Row by row. Where all of a row's parts overlap, an element is in a register until all has been added."""
         lengths, reach = self._lengths(b, values), self._reach(b, values)
         *outer, inner = self.axes
@@ -335,7 +354,7 @@ class _Plan:
         total = cgutils.alloca_once(b, self.context.get_value_type(self.kinds[0].dtype))
 
         def loops(*, rows: bool) -> None:
-            with cgutils.loop_nest(b, [reach[k] for k in outer], I64) as indices:
+            with _over_rows(b, [reach[k] for k in outer], ends) as indices:
                 place = dict(zip(outer, indices, strict=True))
                 found = [self._falls(b, which, place, lengths) for which in range(len(self.shifts))]
                 whole = b.icmp_signed("<=", behind, until)
@@ -412,6 +431,17 @@ def _loop(b: Any, start: Any, stop: Any, mark: str) -> Iterator[Any]:
     i.add_incoming(b.add(i, I64(1), flags=["nsw"]), b.block)
     b.branch(head).set_metadata("llvm.loop", loop_mark(b.module, None, mark))
     b.position_at_end(after)
+
+
+@contextmanager
+def _over_rows(b: Any, lengths: list[Any], ends: tuple[Any, Any] | None) -> Iterator[list[Any]]:
+    """Loops of these lengths, of the outermost from one end to the other; yields their counters."""
+    if ends is None:
+        with cgutils.loop_nest(b, lengths, I64) as indices:
+            yield list(indices)
+        return
+    with _loop(b, *ends, NEST) as first, cgutils.loop_nest(b, lengths[1:], I64) as rest:
+        yield [first, *rest]
 
 
 class _Apart:

@@ -16,7 +16,7 @@ from diffjit.lowering.loops.fuse import element_type
 from diffjit.lowering.loops.stencils import SHIFTED
 from diffjit.lowering.marks import INSIDE, LENT, TESTED, WRAPS
 from diffjit.lowering.runtime.typespec import spec_of
-from diffjit.lowering.text import loops, rows, scalars
+from diffjit.lowering.text import loops, rows, scalars, spreading
 from diffjit.lowering.text.forms import Expression, Statement, expression, statement
 from diffjit.lowering.text.lines import Lines, said, subscript, tuple_text
 from diffjit.settings import settings
@@ -450,11 +450,18 @@ def _shifted(printer: LoweredPrinter, op: Op, args: list[ast.expr], outs: list[s
         "_".join(map(str, shift)) + "".join(f"{kind[0]}{k if k >= 0 else ''}" for kind, k in steps)
         for shift, steps in zip(attrs["shifts"], attrs["steps"], strict=True)
     )
+    ty = op.inputs[0].type
+    assert isinstance(ty, Array)
     wide = printer.move(SHIFTED) != SHIFTED
-    given = f"{attrs['shifts']!r}, {attrs['steps']!r}, sources={attrs['sources']}, fresh={attrs['fresh']}, wide={wide}"
+    spread = not printer.device and ty.ndim > 1 and printer.spreads(op, ty.ndim)
+    given = f"{attrs['shifts']!r}, {attrs['steps']!r}, sources={attrs['sources']}, fresh={attrs['fresh']}"
     texts = [printer.named(arg, v, lines) for arg, v in zip(args, op.inputs, strict=True)]
-    name = f"{SHIFTED}_{'new_' if attrs['fresh'] else ''}{name}"
-    lines.add(f"{printer.define(name, f'moves.add_shifted({given})')}({', '.join(texts)})")
+    name = f"{SHIFTED}_{'rows_' if spread else ''}{'new_' if attrs['fresh'] else ''}{name}"
+    called = printer.define(name, f"moves.add_shifted({given}, wide={wide}, rows={spread})")
+    if spread:
+        spreading.by_rows(printer, op, called, texts, lines)
+    else:
+        lines.add(f"{called}({', '.join(texts)})")
 
 
 statement("list_append", "push")(_list_value("append"))

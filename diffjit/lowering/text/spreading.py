@@ -451,6 +451,32 @@ class _Spread:
         return (0, 0, *groups_of(names, behind, self.printer.roots, fresh))
 
 
+def by_rows(printer: LoweredPrinter, op: Op, call: str, names: list[str], lines: Lines) -> None:
+    """Spread what an operation does over the rows of its first operand: a call with two ends of rows behind the others.
+
+    `names`: of the operands, or literals.
+    """
+    ty = op.inputs[0].type
+    assert isinstance(ty, Array)
+    low, high = printer.temp("lo"), printer.temp("hi")
+    body = Lines()
+    body.add(f"{call}({', '.join(names)}, {low}, {high})")
+    body.add("return 0")
+    behind: dict[str, list[Value]] = {}
+    for v, name in zip(op.inputs, names, strict=True):
+        if name.isidentifier():
+            behind.setdefault(name, []).extend([v] if isinstance(v.type, Array) else [])
+    free = list(behind)
+    apart = groups_of(free, {k: vs for k, vs in behind.items() if vs}, printer.roots)
+    part = Part(printer.part_name(), [low, high, *free], (0, 0, *apart), body.parse())
+    printer.parts.append(part)
+    told.part(part.name, op)
+    lengths = [f"{names[0]}.shape[{k}]" for k in range(ty.ndim)]
+    work = " * ".join([*lengths, str(_STREAM * len(names))])
+    rows = lengths[-1 if ty.layout == "F" else 0]
+    lines.add(f"spread({part.name}, {rows}, {work}, {tuple_text(free)})")
+
+
 def arrays_of(nest: Loops) -> dict[str, list[Value]]:
     """The arrays that the variables of a nest stand for, but for those that it makes."""
     behind: dict[str, list[Value]] = {}
