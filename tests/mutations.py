@@ -797,8 +797,8 @@ MUTATIONS = (
     Mutation(
         "threads take other rows of a stencil than they are told",
         "lowering/runtime/moves.py",
-        "            at = b.sub(end, low)",
-        "            at = end",
+        'b.select(b.icmp_signed("<", at, I64(0)), I64(0), at)',
+        "b.add(at, I64(1))",
         "tests/lowering/test_threads.py -k shifted",
     ),
     Mutation(
