@@ -818,7 +818,7 @@ MUTATIONS = (
     Mutation(
         "what is added to the caller's array waits behind an error",
         "lowering/loops/stencils.py",
-        "(leaves and not self.roots.allocated(r.array))",
+        "(leaves and not self._is_own(r.array))",
         "False",
         "tests/lowering/test_shifted.py",
     ),

@@ -22,7 +22,7 @@ from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.ops import Raises, Row, declare
 from diffjit.ir.raising import may_raise
 from diffjit.ir.roots import Latest, Roots
-from diffjit.ir.types import Array, Scalar
+from diffjit.ir.types import Array, List, Scalar, Stack
 from diffjit.ir.walk import blocks, uses
 from diffjit.lowering.loops import fuse
 
@@ -142,7 +142,8 @@ class _Runs:
         self._close([r for r in self.open if r is not run and self._meets(r, [a.source], [a.array])])
         if run is None:
             maker = a.array.op
-            fresh = maker in self.places and maker.kind in _WITHOUT_ELEMENTS and not self._is_touched(a.array)
+            fresh = maker in self.places and maker.kind in _WITHOUT_ELEMENTS
+            fresh = fresh and self._is_own(a.array) and not self._is_touched(a.array)
             run = _Run(self.block, a.array, fresh)
             self.open.append(run)
         run.parts.append(a)
@@ -153,13 +154,12 @@ class _Runs:
 
     def _pass(self, op: Op, at: int) -> None:
         reads, writes = fuse.touched(op)
-        leaves = op.row.effect or op.kind == "call" or any(map(may_raise, (op, *fuse.inside(op))))
+        leaves = any(map(_may_show, (op, *fuse.inside(op))))
         self._close(
             [
                 r
                 for r in self.open
-                if self._meets(r, reads, writes)
-                or (leaves and not self.roots.allocated(r.array))  # who sees what is there
+                if self._meets(r, reads, writes) or (leaves and not self._is_own(r.array))  # who sees what is there
             ]
         )
         self._note(reads, writes, at)
@@ -170,6 +170,10 @@ class _Runs:
         return any(self.roots.may_alias(run.array, v) for v in (*reads, *writes)) or any(
             self.roots.may_alias(v, w) for v in own for w in writes
         )
+
+    def _is_own(self, array: Value) -> bool:
+        """Whether nobody can see an array's elements but by this name and views."""
+        return self.roots.allocated(array) and self.roots.root(array) not in self.roots.escaped
 
     def _note(self, reads: list[Value], writes: list[Value], at: int) -> None:
         for v in reads:
@@ -190,6 +194,12 @@ class _Runs:
             if n > 1 or v.op is None or not fuse.is_elementwise(v.op) or len(self.used.get(v, ())) > 1
         ]
         return len(run.parts) > 1 and sum(made) > (0 if run.fresh else 1)
+
+
+def _may_show(op: Op) -> bool:
+    """Whether somebody may see the elements of an array that others hold as well: on an error, or in a list."""
+    held = any(isinstance(v.type, (List, Stack)) for v in op.inputs)
+    return held or op.row.effect or op.row.nested or op.kind == "call" or may_raise(op)
 
 
 def _addition(op: Op, places: Mapping[Op, int], used: Uses) -> _Addition | None:
