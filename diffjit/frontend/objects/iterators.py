@@ -560,7 +560,7 @@ class Iterators(Mixin):
             places = self.np_ndindex(self.get_attribute(arr, "shape"))
             pair = lambda place: av.Tup((place, self.call_method(arr, "__getitem__", [place])))  # noqa: E731
         else:
-            array = self.array_from(self.array(arr))
+            array = self.np_asarray(arr)
             places = self.np_ndindex(self.np_shape(array))
             pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
         return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))

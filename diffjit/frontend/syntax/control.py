@@ -294,7 +294,7 @@ class Control(Mixin):
             path.block.results = found
         for value, (_, key), *sources in zip(op.outputs, types, *leaves, strict=True):
             for source in sources:
-                self.forbid_flat(source)
+                self.forbid_one_of_several(source)
             value.name = (key[2] if key[0] == "v" else None) or sources[0].name or sources[1].name
         outputs = iter(op.outputs)
         for key, form in joined:
