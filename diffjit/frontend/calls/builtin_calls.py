@@ -97,6 +97,9 @@ class BuiltinCalls(Mixin):
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
+        if isinstance(number, Value) and isinstance(number.type, Array) and number.type.ndim > 0:
+            message = "an array has no `round()`"
+            raise self.type_problem("DJ309", message, None, cure="np.round(...) of it", python=TypeError)
         if is_none(ndigits):
             whole = isinstance(number, Value) and isinstance(number.type, Scalar) and number.type.dtype.kind in "biu"
             return self.to_int(number if whole else self.ew("rint", number))

@@ -163,7 +163,8 @@ class NumpyShapes(Mixin):
     @core(np.ndarray.flatten)
     def flatten(self, a: Any, order: Any = Static("C")) -> Value:
         """All elements in one dimension, as a copy."""
-        return self.flat_copy(self.as_rows(self.array(a), order))
+        a = self.array(a)
+        return self.np_reshape(a, Static(-1)) if isinstance(a.type, Scalar) else self.flat_copy(self.as_rows(a, order))
 
     def flat(self, a: Any) -> Value:
         """`a.flat`: a view where the elements stand in C's order, else a copy that knows of what."""
