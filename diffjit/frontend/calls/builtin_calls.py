@@ -169,13 +169,11 @@ class BuiltinCalls(Mixin):
             return zipped()
         if any(map(self.is_lazy, parts)):
             return self.zipped_strictly(parts)
-        if self.catches(ValueError):
-            return self.call_plain(containers.zipped_strictly, *parts, node=None)
-        first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
-        for other in others:
-            differ = self.logical_not(self.same(first, other))
-            self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
-        return zipped()
+        if not any(map(self.lists_in, parts)):
+            first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
+            if all(isinstance(same := self.same(first, other), Static) and same.obj for other in others):
+                return zipped()
+        return self.call_plain(containers.zipped_strictly, *parts, node=None)
 
     def columns_of(self, rows: av.Ref) -> Any:
         """What `zip(*rows)` gives of a growing list; None where it is another one."""

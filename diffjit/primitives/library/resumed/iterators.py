@@ -8,6 +8,8 @@ there, by `next`, by `send`, by a loop that goes on where another one was left.
 
 from __future__ import annotations
 
+from diffjit.primitives.library.containers import refuse_uneven
+
 DONE = -1  # the place of a generator that has ended
 PLACE, RESULT = ":place", ":result"  # attributes of a generator beside its variables
 
@@ -194,10 +196,9 @@ def zipped_evenly(*iterables):
     columns = [begun(i) for i in iterables]
     while True:
         found = [column.more() for column in columns]
-        if not any(found):
-            return
         if not all(found):
-            raise ValueError("zip() arguments differ in length")
+            refuse_uneven(found)
+            return
         yield tuple([column.take() for column in columns])
 
 
