@@ -25,8 +25,10 @@ from diffjit.frontend.syntax.machines import (
 )
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.reach import Reach
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
 from diffjit.primitives.library import containers
 from diffjit.primitives.library.resumed import iterators
 
@@ -51,6 +53,28 @@ class Resumable(Mixin):
         if serial in self.sites.turns:
             return Learn("cursors", {self.sites.turns[serial]})
         return self.unsupported("DJ115", message, node, "make a list of it first: list(...)")
+
+    def of_lists(
+        self, sources: tuple[Any, ...], at_once: Callable[[], Any], function: Any, *args: Any, listed: bool = False
+    ) -> Any:
+        """What itertools makes of lists and arrays: of what they hold when it is gone through, `at_once`.
+
+        Where they change while it is, a generator of the library draws their items when their turn comes. Arrays are
+        read when it comes anyway, where they are not `listed`.
+        """
+        arrays = listed and any(isinstance(s, Value) for s in sources)
+        if not arrays and not any(self.lists_in(s) for s in sources):
+            return at_once()
+
+        def drive(body: Callable[[Any], Any]) -> None:
+            what, start, ops = Reach(self.cells, av.Tup(sources)), dict(self.cells), self.build.block.ops
+            before = len(ops)
+            self.iterate(at_once(), body, None)
+            if what.touched(start, self.cells, self.build, ops[before:]):
+                raise self.needs_place(made.serial, "an iterator over what the loop over it changes")
+
+        made = av.Iter("lazy", (drive,), sources=sources)
+        return self.iterator(made, lambda: self.drawn_by(function, *args))
 
     def cursor(self, sequence: Any) -> Any:
         """What `iter` makes of a sequence."""

@@ -469,7 +469,6 @@ def dropwhile(predicate, iterable):
         yield item
 
 
-@implements(itertools.cycle)
 def cycle(iterable):
     """The items over and over."""
     if isinstance(iterable, (list, tuple, np.ndarray)):

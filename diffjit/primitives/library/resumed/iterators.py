@@ -185,7 +185,10 @@ def backwards(sequence):
 
 def cycled(iterable):
     """What `itertools.cycle` gives."""
-    items, place = list(iterable), 0
+    items, place = [], 0
+    for item in iterable:
+        items.append(item)
+        yield item
     while len(items) > 0:
         yield items[place]
         place = (place + 1) % len(items)
@@ -210,6 +213,20 @@ def padded(fill, *iterables):
         if not any(found):
             return
         yield tuple([column.take() if more else fill for column, more in zip(columns, found, strict=True)])
+
+
+def grouped(iterable, count, strict):
+    """What `itertools.batched` gives."""
+    if count < 1:
+        raise ValueError("n must be at least one")
+    column = begun(iterable)
+    while column.more():
+        items = []
+        while len(items) < count and column.more():
+            items.append(column.take())
+        if strict and len(items) < count:
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(items)
 
 
 def paired(iterable):

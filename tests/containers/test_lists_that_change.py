@@ -1,0 +1,123 @@
+"""What `itertools` makes of lists that change or grow before it is gone through, and while it is."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+
+import diffjit as dj
+from tests.first_order import along
+
+X, T = np.array([0.5, 0.7, 1.3]), np.array([1.0, -2.0, 0.7])
+
+
+def two_items(x, made):
+    """Of a list with items, which are other ones when it is gone through, and others again in the loop."""
+    held, total = [x[0], x[1], x[2]], 0.0
+    rows = made(held)
+    held[1] = x[0] * 3.0
+    for turn, row in enumerate(rows):
+        held[(turn + 1) % 3] *= 1.3
+        held[2] += x[1]
+        total = total * 1.1 + row[0] * row[-1]
+        if turn > 5:
+            break
+    return total + sum(held)
+
+
+def growing(x, made):
+    """Of a list that has more items when it is gone through, and more again in the loop."""
+    held, total = [], 0.0
+    for v in x:
+        held += [v]
+    rows = made(held)
+    held.append(x[1] * 3.0)
+    for row in rows:
+        if len(held) < 7:
+            held.append(held[-1] * 0.9)
+        total = total * 1.1 + np.sum(np.array(row)) ** 2
+        if total > 50:
+            break
+    return total + sum(held)
+
+
+MADE = {
+    "pairwise": itertools.pairwise,
+    "accumulate": lambda held: ((v, v) for v in itertools.accumulate(held)),
+    "products so far": lambda held: ((v, 1.0) for v in itertools.accumulate(held, lambda a, b: a * b)),
+    "islice": lambda held: ((v, 2.0) for v in itertools.islice(held, 1, None)),
+    "every second": lambda held: ((v, v) for v in itertools.islice(held, 0, 5, 2)),
+    "zip_longest": lambda held: itertools.zip_longest(held, held[1:], fillvalue=0.5),
+    "cycle": lambda held: ((v, v) for v in itertools.islice(itertools.cycle(held), 5)),
+}
+if sys.version_info >= (3, 12):
+    MADE["batched"] = lambda held: ((b[0], b[-1]) for b in itertools.batched(held, 2))
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("program", [two_items, growing], ids=["changes", "grows"])
+def test_as_python_has_it(program, name):
+    along(lambda x: program(x, MADE[name]), X, T)
+
+
+def directly(x):
+    """A loop over what is made right there."""
+    held, total = [x[0], x[1]], 0.0
+    for a, b in itertools.pairwise(held):
+        if len(held) < 6:
+            held.append(a * b)
+        total += a * b
+    for v in itertools.accumulate(held):
+        held[-1] = v * 0.5
+        total += v
+    for v in itertools.islice(held, 2, None):
+        held[3] += v
+        total *= v
+    return total
+
+
+def array_over_and_over(x):
+    y, total = x.copy(), 0.0
+    for k, v in zip(range(7), itertools.cycle(y), strict=False):
+        y[(k + 1) % 3] *= 1.3
+        total = total * 1.1 + v
+    return total + y[0]
+
+
+@pytest.mark.parametrize("f", [directly, array_over_and_over])
+def test_compiled(f):
+    along(f, X, T, "numba")
+
+
+def teed_list(x):
+    held = [x[0], x[1]]
+    one, other = itertools.tee(held)
+    held[1] = x[2]
+    return sum(one) + sum(other)
+
+
+def teed_array(x):
+    y = x.copy()
+    one, other = itertools.tee(y)
+    y[1] = x[2] * 2.0
+    return sum(one) * sum(other)
+
+
+@pytest.mark.parametrize("f", [teed_list, teed_array])
+def test_what_is_teed_must_not_change(f):
+    with pytest.raises(dj.DiffjitError, match="tee"):
+        dj.jit(f, backend="python")(X)
+
+
+def teed(x):
+    y = x * x
+    one, other = itertools.tee(y)
+    next(other)
+    held = [y[0], y[1], y[2]]
+    ahead, behind = itertools.tee(held)
+    return sum(a * b for a, b in zip(one, other, strict=False)) + sum(ahead) * max(behind)
+
+
+def test_teed():
+    along(teed, X, T)
