@@ -334,8 +334,6 @@ def zipped_strictly(*iterables):
 
 def refuse_uneven(left):
     """Raise what `zip` does where some of its arguments have items left and others have none."""
-    if not any(left):
-        return
     for k, more in enumerate(left):
         if more == left[0]:
             continue
