@@ -43,6 +43,10 @@ def growing(x, made):
 
 
 MADE = {
+    "reversed": lambda held: ((v, v) for v in reversed(held)),
+    "reversed beside": lambda held: zip(held, reversed(held), strict=False),
+    "reversed, numbered": lambda held: enumerate(reversed(held)),
+    "groups": lambda held: zip(*[iter(held)] * 2, strict=False),
     "pairwise": itertools.pairwise,
     "accumulate": lambda held: ((v, v) for v in itertools.accumulate(held)),
     "products so far": lambda held: ((v, 1.0) for v in itertools.accumulate(held, lambda a, b: a * b)),
@@ -59,6 +63,27 @@ if sys.version_info >= (3, 12):
 @pytest.mark.parametrize("program", [two_items, growing], ids=["changes", "grows"])
 def test_as_python_has_it(program, name):
     along(lambda x: program(x, MADE[name]), X, T)
+
+
+def shorter_since(x):
+    """An iterator backwards begins behind the end, and has no item."""
+    held = [x[0], x[1], x[2]]
+    rest = reversed(held)
+    held.pop()
+    return sum(rest) + sum(held)
+
+
+def test_shorter_since():
+    along(shorter_since, X, T)
+
+    def f(x):
+        held = [v for v in x if v > 0]
+        rest = reversed(held)
+        held.pop()
+        return sum(rest) + sum(held)
+
+    with pytest.raises(NotImplementedError, match="shorter since"):
+        dj.jit(f, backend="python")(X)
 
 
 def directly(x):

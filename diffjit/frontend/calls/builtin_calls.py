@@ -158,10 +158,15 @@ class BuiltinCalls(Mixin):
             if not before and (columns := self.columns_of(rows.parts[0])) is not None:
                 return self.call_static(iter, [columns], {}, None)
             iterables = (*before, *self.unpack(rows.parts[0], None, None))
-        given = self.taken_in_turn([self.certain(i) for i in iterables])
-        parts = tuple(map(self.as_iterable, given))
+        certain = [self.certain(i) for i in iterables]
+        if (
+            not (is_strict := self.static_truth(strict, "`strict`"))
+            and (found := self.zipped_groups(certain)) is not None
+        ):
+            return found
+        parts = tuple(map(self.as_iterable, self.taken_in_turn(certain)))
         zipped = lambda: self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))  # noqa: E731
-        if not self.static_truth(strict, "`strict`"):
+        if not is_strict:
             if any(self.drawn_from(part) is not None for part in parts):
                 return self.call_plain(iterators.zipped, *parts, node=None)  # none is drawn from once another has ended
             return zipped()
@@ -194,7 +199,8 @@ class BuiltinCalls(Mixin):
                 return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
         if self.is_own_object(sequence):
             return self.reversed_object(sequence)
-        return self.iterator(av.Iter("reversed", (sequence,)), lambda: self.drawn_by(iterators.backwards, sequence))
+        parts = (sequence, self.length(sequence)) if self.lists_in(sequence) else (sequence,)
+        return self.iterator(av.Iter("reversed", parts), lambda: self.drawn_by(iterators.backwards, *parts))
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:

@@ -86,21 +86,15 @@ class Iterators(Mixin):
         for each in iterables:
             if isinstance(each, av.Iter) and each.serial in self.sites.turns and twice & {*self._moving(each)[1:]}:
                 raise self.needs_place(each.serial, "")  # it draws from what the others draw from, in turn with them
-        source, place = self._sequence_behind(iterables[0])
+        source, place = self.sequence_behind(iterables[0])
         if source is None or len(moving) > len(iterables):
             message, cure = "an iterator that stands twice in a `zip` or `map`", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
-        count = len(iterables)
-        stop = self.ew("subtract", self.length(source), Static(count - 1))
         if isinstance(iterables[0], av.Iter):
             self.claim(iterables[0])
         else:
             self.set_attribute(iterables[0], "place", self.length(source))
-        starts = [(self.ew("add", place, Static(k)), self.ew("add", stop, Static(k))) for k in range(count)]
-        if isinstance(source, Value):
-            return [self.get_item(source, av.Slice(start, end, Static(count))) for start, end in starts]
-        item = av.Method(source, "__getitem__")
-        return [av.Iter("map", (item, av.Range(start, end, Static(count)))) for start, end in starts]
+        return self.groups_of(source, place, len(iterables))
 
     def _moving(self, iterable: Any) -> list[Any]:
         """Numbers of the iterators that are drawn from; one that others draw from is among them."""
@@ -120,7 +114,7 @@ class Iterators(Mixin):
         """Whether items have to be drawn when their turn comes: they may depend on what happens meanwhile."""
         return self.is_lazy(iterable) or (isinstance(iterable, av.Ref) and bool(self._moving(iterable)))
 
-    def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
+    def sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
         if isinstance(iterable, av.Iter) and iterable.kind == "iter":
             (source,) = iterable.parts

@@ -76,6 +76,28 @@ class Resumable(Mixin):
         made = av.Iter("lazy", (drive,), sources=sources)
         return self.iterator(made, lambda: self.drawn_by(function, *args))
 
+    def groups_of(self, source: Any, place: Any, count: int) -> list[Any]:
+        """The first, the second, ... of as many items after each other, from a place on."""
+        stop = self.ew("subtract", self.length(source), Static(count - 1))
+        starts = [(self.ew("add", place, Static(k)), self.ew("add", stop, Static(k))) for k in range(count)]
+        if isinstance(source, Value):
+            return [self.get_item(source, av.Slice(start, end, Static(count))) for start, end in starts]
+        item = av.Method(source, "__getitem__")
+        return [av.Iter("map", (item, av.Range(start, end, Static(count)))) for start, end in starts]
+
+    def zipped_groups(self, iterables: list[Any]) -> Any:
+        """`zip(it, it)` of an iterator over a list; None of other iterables."""
+        one = iterables[0] if len(iterables) > 1 else None
+        if not isinstance(one, av.Iter) or any(getattr(i, "serial", None) != one.serial for i in iterables):
+            return None
+        source, _ = self.sequence_behind(one)
+        if source is None or not self.lists_in(source):
+            return None
+        self.claim(one)
+        count = len(iterables)
+        at_once = lambda: av.Iter("zip", tuple(self.groups_of(source, Static(0), count)))  # noqa: E731
+        return self.of_lists((source,), at_once, iterators.in_groups, source, Static(count))
+
     def cursor(self, sequence: Any) -> Any:
         """What `iter` makes of a sequence."""
         return self.instantiate(iterators.Cursor, [sequence], {}, self.here)

@@ -175,9 +175,9 @@ def filtered(function, iterable):
             yield item
 
 
-def backwards(sequence):
-    """What `reversed` gives."""
-    place = len(sequence)
+def backwards(sequence, count=None):
+    """What `reversed` gives; `count`: the items that a list had when it was made."""
+    place = len(sequence) if count is None else count
     while place > 0:
         place -= 1
         yield sequence[place]
@@ -226,6 +226,18 @@ def grouped(iterable, count, strict):
             items.append(column.take())
         if strict and len(items) < count:
             raise ValueError("batched(): incomplete batch")
+        yield tuple(items)
+
+
+def in_groups(iterable, count):
+    """What `zip(*[iter(items)] * count)` gives."""
+    column = begun(iterable)
+    while True:
+        items = []
+        while len(items) < count and column.more():
+            items.append(column.take())
+        if len(items) < count:
+            return
         yield tuple(items)
 
 
