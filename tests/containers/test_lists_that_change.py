@@ -1,4 +1,4 @@
-"""What `itertools` makes of lists that change or grow before it is gone through, and while it is."""
+"""Views of dicts, and what `itertools` makes of lists that change or grow before it is gone through and while it is."""
 
 import itertools
 import sys
@@ -113,6 +113,40 @@ def array_over_and_over(x):
 @pytest.mark.parametrize("f", [directly, array_over_and_over])
 def test_compiled(f):
     along(f, X, T, "numba")
+
+
+def values_of_a_dict(x):
+    held, total = {"a": x[0], "b": x[1], "c": x[2]}, 0.0
+    for v in held.values():
+        held["b"] = v * 3.0
+        held["c"] *= 0.5
+        total += v
+    return total * held["b"]
+
+
+def items_of_a_dict(x):
+    held, total = {k: x[k % 3] * k for k in range(40)}, 0.0
+    for number, (k, v) in enumerate(held.items()):
+        held[(k + 1) % 40] = v * 0.5 + 1.0
+        total += v * number
+    for k, v in list(held.items()):
+        held[39] = v * k
+        total += v
+    return total + held[39]
+
+
+def doubled_values_of_a_dict(x):
+    held, total = {0: x[0], 1: x[1]}, 0.0
+    for v in (v * 2.0 for v in held.values()):
+        if v > 0.1:
+            held[1] = v * x[2]
+        total += v
+    return total
+
+
+@pytest.mark.parametrize("f", [values_of_a_dict, items_of_a_dict, doubled_values_of_a_dict])
+def test_views_of_dicts(f):
+    along(f, X, T)
 
 
 def teed_list(x):

@@ -495,10 +495,18 @@ class Iteration(Mixin):
         return begun
 
     def view_getters(self, ref: av.Ref, what: Static) -> list[Callable[[], Any]]:
-        """The items of a dict's view, as the dict is now."""
-        pairs = [(self.lift_static(k), v) for k, v in self.contents(ref).items.items()]
-        items = {"keys": lambda k, _: k, "values": lambda _, v: v, "items": lambda k, v: av.Tup((k, v))}[what.obj]
-        return [functools.partial(items, k, v) for k, v in pairs]
+        """The items of a dict's view: its keys as they are now, each value as it is when its turn comes."""
+        if what.obj == "keys":
+            return [functools.partial(self.lift_static, k) for k in self.contents(ref).items]
+
+        def item(k: Any) -> Any:
+            held = self.contents(ref)
+            if not isinstance(held, av.DictC) or k not in held.items:
+                raise self.unsupported("DJ115", "a loop over a dict that takes keys out of it", None)
+            value = held.items[k]
+            return value if what.obj == "values" else av.Tup((self.lift_static(k), value))
+
+        return [functools.partial(item, k) for k in self.contents(ref).items]
 
     def range_get(self, owner: av.Range, index: Any, node: Any) -> Any:
         if isinstance(index, av.Slice):
