@@ -168,6 +168,56 @@ def test_compiled(f):
     along(f, X, T, "numba")
 
 
+def grows_to_one_length(x):
+    """The lengths are compared when one has ended, not before."""
+    short = [x[0]]
+    for a, b in zip([v * 2 for v in x], short, strict=True):
+        if len(short) < 5:
+            short.append(a * b)
+    return sum(short)
+
+
+def left_before_the_end(x):
+    total = 0.0
+    for a, b in zip(x, x[:4], strict=True):
+        total += a * b
+        if total > 1:
+            break
+    return total
+
+
+def says_which(x):
+    """Python says which argument is longer or shorter than which."""
+    total = 0.0
+    for rest in ((x, x[1:]), (x[1:], x), (x, x * 2, x[2:]), (x[1:], x[1:], x), (x[2:], (v * v for v in x))):
+        try:
+            for row in zip(*rest, strict=True):
+                total += row[0] * row[-1]
+        except ValueError as error:
+            total *= 1.0 + 0.01 * len(str(error)) + 0.5 * str(error).endswith("arguments 1-2")
+    return total
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [grows_to_one_length, left_before_the_end, says_which])
+def test_as_long_as_each_other(f, backend):
+    along(f, X, T, backend)
+
+
+def test_what_ran_before_lengths_differ():
+    def f(x):
+        for a, b in zip(x, x[:4], strict=True):
+            x[0] += a * b
+
+    x, y = X.copy(), X.copy()
+    with pytest.raises(ValueError, match="shorter") as wanted:
+        f(x)
+    with pytest.raises(ValueError, match="shorter") as found:
+        dj.jit(f, backend="python")(y)
+    assert str(found.value) == str(wanted.value)
+    np.testing.assert_allclose(y, x, rtol=1e-14)
+
+
 def groups(x):
     held, total = [1.0], 0.0
     for key, run in itertools.groupby((v * held[0] for v in x), key=lambda v: v > 0):

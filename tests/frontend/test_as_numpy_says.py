@@ -110,6 +110,23 @@ CASES = {
     "qr of NaN": (lambda x, n: np.linalg.qr(np.outer(x, x) + np.diag(x) * np.nan)[0] * n, X, 3),
     "tridiagonal of wrong lengths": (lambda x, n: scipy.linalg.eigvalsh_tridiagonal(x, x[:n]), X, 3),
     "arguments by their names": (lambda x, n: np.sinc(x=x) + np.fix(x=x * n) + np.i0(x=x), X, 0.3),
+    "sums of nothing from 0": (lambda x, n: np.cumulative_sum(x[n:], include_initial=True) + x[0], X, 3),
+    "products of no rows from 1": (
+        lambda x, n: np.cumulative_prod(np.outer(x[n:], x), axis=0, include_initial=True) * x,
+        X,
+        3,
+    ),
+    "a diagonal of a vector": (lambda x, n: np.fill_diagonal(x.copy(), n), X, 2),
+    "a diagonal of unequal lengths": (lambda x, n: np.fill_diagonal(np.ones((2, 2, n)), x[0]), X, 3),
+    "a power of what is not square": (lambda x, n: np.linalg.matrix_power(np.outer(x, x[:n]), 1), X, 2),
+    "a power of a vector": (np.linalg.matrix_power, X, 2),
+    "a rank of nothing": (lambda x, n: np.linalg.matrix_rank(np.outer(x[n:], x)) * x, X, 3),
+    "a search in a matrix": (lambda x, n: np.searchsorted(np.outer(x, x), n), X, 2.0),
+    "knots in a column": (lambda x, n: np.interp(x[0], x[:, None], x * n), X, 2.0),
+    "a value for knots": (lambda x, n: np.interp(x[0], x, n), X, 2.0),
+    "powers of a matrix's elements": (lambda x, n: np.vander(np.outer(x, x), n), X, 2),
+    "a number in columns": (lambda x, n: x[0].flatten("F") * n, X, 2),
+    "roots of nothing": (lambda x, n: np.roots(x[n:]).real.sum() + x, X, 3),
     "places of a number": (lambda x, n: next(v * n for _, v in np.ndenumerate(x[0])), X, 3),
 }
 
@@ -166,6 +183,24 @@ def test_arrays_are_no_indices_of_lists(function):
         function(X)
     with pytest.raises(TypeProblem, match=r"DJ308[\s\S]*np.array\(items\)"):
         dj.jit(function, backend="python")(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [np.sum, np.max, np.mean, np.all], ids=lambda f: f.__name__)
+def test_axes_are_different(f, backend):
+    with pytest.raises(TypeProblem, match="DJ318"):
+        dj.jit(lambda x: f(x, axis=(0, -1)), backend=backend)(X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_are_not_rounded_by_python(backend):
+    def program(x):
+        try:
+            return round(x)
+        except TypeError:
+            return x * round(x[1], 1)
+
+    np.testing.assert_array_equal(dj.jit(program, backend=backend)(X), program(X))
 
 
 def shapes_that_do_not_meet(x, n):

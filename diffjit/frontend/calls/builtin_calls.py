@@ -97,6 +97,9 @@ class BuiltinCalls(Mixin):
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
         if isinstance(number, Static) and isinstance(ndigits, Static):
             return Static(self.evaluated(round, number.obj, ndigits.obj))
+        if isinstance(number, Value) and isinstance(number.type, Array) and number.type.ndim > 0:
+            message = "an array has no `round()`"
+            raise self.type_problem("DJ309", message, None, cure="np.round(...) of it", python=TypeError)
         if is_none(ndigits):
             whole = isinstance(number, Value) and isinstance(number.type, Scalar) and number.type.dtype.kind in "biu"
             return self.to_int(number if whole else self.ew("rint", number))
@@ -155,10 +158,15 @@ class BuiltinCalls(Mixin):
             if not before and (columns := self.columns_of(rows.parts[0])) is not None:
                 return self.call_static(iter, [columns], {}, None)
             iterables = (*before, *self.unpack(rows.parts[0], None, None))
-        given = self.taken_in_turn([self.certain(i) for i in iterables])
-        parts = tuple(map(self.as_iterable, given))
+        certain = [self.certain(i) for i in iterables]
+        if (
+            not (is_strict := self.static_truth(strict, "`strict`"))
+            and (found := self.zipped_groups(certain)) is not None
+        ):
+            return found
+        parts = tuple(map(self.as_iterable, self.taken_in_turn(certain)))
         zipped = lambda: self.iterator(av.Iter("zip", parts), lambda: self.drawn_by(iterators.zipped, *parts))  # noqa: E731
-        if not self.static_truth(strict, "`strict`"):
+        if not is_strict:
             if any(self.drawn_from(part) is not None for part in parts):
                 return self.call_plain(iterators.zipped, *parts, node=None)  # none is drawn from once another has ended
             return zipped()
@@ -166,13 +174,11 @@ class BuiltinCalls(Mixin):
             return zipped()
         if any(map(self.is_lazy, parts)):
             return self.zipped_strictly(parts)
-        if self.catches(ValueError):
-            return self.call_plain(containers.zipped_strictly, *parts, node=None)
-        first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
-        for other in others:
-            differ = self.logical_not(self.same(first, other))
-            self.raise_if(differ, ValueError, av.inexact("zip() arguments differ in length"))
-        return zipped()
+        if not any(map(self.lists_in, parts)):
+            first, *others = (self.folded(self.alongside(part, None).length) for part in parts)
+            if all(isinstance(same := self.same(first, other), Static) and same.obj for other in others):
+                return zipped()
+        return self.call_plain(containers.zipped_strictly, *parts, node=None)
 
     def columns_of(self, rows: av.Ref) -> Any:
         """What `zip(*rows)` gives of a growing list; None where it is another one."""
@@ -193,7 +199,8 @@ class BuiltinCalls(Mixin):
                 return av.Range(self.ew("subtract", stop, Static(1)), self.ew("subtract", start, Static(1)), Static(-1))
         if self.is_own_object(sequence):
             return self.reversed_object(sequence)
-        return self.iterator(av.Iter("reversed", (sequence,)), lambda: self.drawn_by(iterators.backwards, sequence))
+        parts = (sequence, self.length(sequence)) if self.lists_in(sequence) else (sequence,)
+        return self.iterator(av.Iter("reversed", parts), lambda: self.drawn_by(iterators.backwards, *parts))
 
     @core(builtins.map)
     def py_map(self, function: Any, *iterables: Any) -> Any:

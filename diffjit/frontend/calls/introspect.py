@@ -240,7 +240,8 @@ class Introspection(Mixin):
             if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
-                self.bound(found, name.obj, held.cls)  # it is there, in a form that was not followed
+                key = held.cls, name.obj  # it is there, in a form that was not followed
+                self.bound(found, name.obj, held.cls, key)
             there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"

@@ -179,6 +179,7 @@ class Lifting(Mixin):
         self.length_facts = Lengths()
         self.objects: dict[int, av.Ref] = {}  # objects from outside by their identities; `guards` keep them
         self.flat_of: dict[Value, Value] = {}  # copies that stand for `a.flat`, and their arrays
+        self.flat_views: set[Value] = set()  # views that stand for `a.flat`
         self.exceptions: list[Any] = []
         self.frame_loops: dict[int, list[Any]] = {}
         self.loops: list[Any] = []

@@ -99,12 +99,7 @@ class NumpyMethods(Mixin):
     def array_method(self, a: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A method of an array or number."""
         if name == "astype":
-            value, wanted = self.array(a), args[0] if args else kwargs["dtype"]
-            if is_object(wanted):
-                return self.np_array(value, wanted)
-            out = self.cast(value, self.dtype_of(wanted))
-            no_copy = "copy" in kwargs and isinstance(kwargs["copy"], Static) and not kwargs["copy"].obj
-            return self.fresh(out) if out is value and not no_copy else out
+            return self.as_type(self.array(a), *args, **kwargs)
         if name == "copy":
             value = self.array(a)
             order = args[0].obj if args else kwargs.get("order", Static("C")).obj
@@ -146,6 +141,19 @@ class NumpyMethods(Mixin):
         if any(self.has_method(x, "__array_function__") for x in (*args, *kwargs.values())):
             function = getattr(np, name, function)  # which asks for it
         return self.call_static(function, [a, *args], kwargs, node)
+
+    def as_type(
+        self, value: Value, dtype: Any, order: Any = Static("K"), casting: Any = NONE, subok: Any = NONE,
+        copy: Any = Static(True),
+    ) -> Any:  # fmt: skip
+        """`a.astype(dtype)`: the array itself only where that is asked for, and dtype and order are its own."""
+        if is_object(dtype):
+            return self.np_array(value, dtype)
+        out = self.cast(value, self.dtype_of(dtype))
+        copied = out is value and not (isinstance(copy, Static) and not copy.obj)
+        if isinstance(out.type, Array) and order.obj in ("C", "F"):
+            return self.copy(out, order.obj) if copied else self.in_order(out, order.obj)
+        return self.fresh(out, order.obj) if copied else out
 
     def fresh(self, value: Value, order: str = "K") -> Value:
         """A copy that has no other name."""

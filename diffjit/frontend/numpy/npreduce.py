@@ -32,7 +32,7 @@ class NumpyReductions(Mixin):
             if isinstance(axis, (av.Tup, av.Ref)) or (isinstance(axis, Static) and isinstance(axis.obj, tuple))
             else [axis]
         )
-        return tuple(sorted(self.axis_of(item, a.type.ndim) for item in items))
+        return tuple(sorted(self.axes_in_order(items, a.type.ndim)))
 
     def axis_of(self, axis: Any, ndim: int) -> int:
         """The place of an axis, which may count from the end."""

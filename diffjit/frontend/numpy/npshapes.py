@@ -163,17 +163,33 @@ class NumpyShapes(Mixin):
     @core(np.ndarray.flatten)
     def flatten(self, a: Any, order: Any = Static("C")) -> Value:
         """All elements in one dimension, as a copy."""
-        return self.flat_copy(self.as_rows(self.array(a), order))
+        a = self.array(a)
+        return self.np_reshape(a, Static(-1)) if isinstance(a.type, Scalar) else self.flat_copy(self.as_rows(a, order))
 
     def flat(self, a: Any) -> Value:
         """`a.flat`: a view where the elements stand in C's order, else a copy that knows of what."""
-        if not isinstance(a, Value) or not isinstance(a.type, Array) or a.type.layout == "C" or a.type.ndim == 0:
+        if not isinstance(a, Value) or not isinstance(a.type, Array):
             return self.np_reshape(a, Static(-1))
-        if a.type.ndim == 1:
-            return self.build.value("view", [a], a.type, spec=(":",))
-        made = self.flatten(a)
-        self.flat_of[made] = a
+        if a.type.ndim > 1 and a.type.layout != "C":
+            made = self.flatten(a)
+            self.flat_of[made] = a
+            return made
+        line = a.type.ndim == 1
+        made = self.build.value("view", [a], a.type, spec=(":",)) if line else self.np_reshape(a, Static(-1))
+        self.flat_views.add(made)
         return made
+
+    def part_of_flat(self, flat: Value, index: Any, node: Any) -> Any:
+        """`a.flat[index]`, which is a copy also where it is a slice."""
+        if flat in self.flat_of:
+            return self.array_get(self.flatten(self.flat_of[flat]), index, node)
+        part = self.array_get(flat, index, node)
+        is_view = isinstance(part, Value) and isinstance(part.type, Array) and part.op.kind == "view"
+        return self.copy(part) if is_view else part
+
+    def is_flat(self, value: Any) -> bool:
+        """Whether this stands for `a.flat`."""
+        return isinstance(value, Value) and (value in self.flat_of or value in self.flat_views)
 
     def write_flat(self, a: Value, write: Callable[[Value], None]) -> None:
         """Change `a.flat` where it is a copy: all of it is written back."""

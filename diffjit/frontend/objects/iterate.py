@@ -349,7 +349,7 @@ class Iteration(Mixin):
     def iter_sources(self, iterable: av.Iter) -> tuple[Any, ...]:
         if iterable.kind == "map":
             return iterable.parts[1:]
-        if iterable.kind == "enumerate":
+        if iterable.kind in ("enumerate", "reversed"):
             return iterable.parts[:1]
         return iterable.parts
 
@@ -418,7 +418,8 @@ class Iteration(Mixin):
             make = self._maker(iterable, node)
             return [lambda row=row: make([get() for get in row]) for row in rows]
         if iterable.kind == "reversed":
-            return self.getters(parts[0], node)[::-1]
+            items = self.getters(parts[0], node)
+            return items[: self.begun_at(parts, len(items))][::-1]
         if iterable.kind == "iter":
             return self.getters(parts[0], node)
         if iterable.kind == "view":
@@ -477,15 +478,35 @@ class Iteration(Mixin):
             inner = self.indexed(parts[0], node, tables=tables)
             if inner is None:
                 return None
-            last = self.ew("subtract", inner.length, Static(1))
-            return Indexed(inner.length, lambda i: inner.item(self.ew("subtract", last, i)))
+            length = self.begun_at(parts, inner.length)
+            last = self.ew("subtract", length, Static(1))
+            return Indexed(length, lambda i: inner.item(self.ew("subtract", last, i)))
         return None
 
+    def begun_at(self, parts: tuple[Any, ...], length: Any) -> Any:
+        """How many items a list had when `reversed` was called; what it got since is behind where that begins."""
+        if len(parts) == 1:
+            return length
+        begun = parts[1]
+        if isinstance(length, int) and isinstance(begun, Static):
+            return begun.obj if begun.obj <= length else 0  # a list that has become shorter has no such item
+        fewer = self.compare_kind("less", length, begun)
+        self.refuse_if(fewer, NotImplementedError, "a list that has become shorter since `reversed`")
+        return begun
+
     def view_getters(self, ref: av.Ref, what: Static) -> list[Callable[[], Any]]:
-        """The items of a dict's view, as the dict is now."""
-        pairs = [(self.lift_static(k), v) for k, v in self.contents(ref).items.items()]
-        items = {"keys": lambda k, _: k, "values": lambda _, v: v, "items": lambda k, v: av.Tup((k, v))}[what.obj]
-        return [functools.partial(items, k, v) for k, v in pairs]
+        """The items of a dict's view: its keys as they are now, each value as it is when its turn comes."""
+        if what.obj == "keys":
+            return [functools.partial(self.lift_static, k) for k in self.contents(ref).items]
+
+        def item(k: Any) -> Any:
+            held = self.contents(ref)
+            if not isinstance(held, av.DictC) or k not in held.items:
+                raise self.unsupported("DJ115", "a loop over a dict that takes keys out of it", None)
+            value = held.items[k]
+            return value if what.obj == "values" else av.Tup((self.lift_static(k), value))
+
+        return [functools.partial(item, k) for k in self.contents(ref).items]
 
     def range_get(self, owner: av.Range, index: Any, node: Any) -> Any:
         if isinstance(index, av.Slice):

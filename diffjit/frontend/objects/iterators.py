@@ -24,12 +24,21 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
 from diffjit.primitives.library import containers, queues
-from diffjit.primitives.library.resumed.iterators import Cursor, accumulated, padded, paired, zipped_evenly
+from diffjit.primitives.library.resumed.iterators import (
+    Cursor,
+    accumulated,
+    cycled,
+    grouped,
+    padded,
+    paired,
+    zipped_evenly,
+)
 
 Body = Callable[[Any], Any]
 
 
 USED = Static(True)
+_TEE = ("an array that `tee` goes through is taken", "take a copy: tee(x.copy())")
 _HELPERS = ("item", "spread", "super")  # of maps: functions, not iterators
 _OF_OTHERS = ("enumerate", "zip", "reversed", "iter")  # their items are those of their parts
 ENDLESS = 2**50  # iterations of a loop that only `break` ends
@@ -77,21 +86,15 @@ class Iterators(Mixin):
         for each in iterables:
             if isinstance(each, av.Iter) and each.serial in self.sites.turns and twice & {*self._moving(each)[1:]}:
                 raise self.needs_place(each.serial, "")  # it draws from what the others draw from, in turn with them
-        source, place = self._sequence_behind(iterables[0])
+        source, place = self.sequence_behind(iterables[0])
         if source is None or len(moving) > len(iterables):
             message, cure = "an iterator that stands twice in a `zip` or `map`", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
-        count = len(iterables)
-        stop = self.ew("subtract", self.length(source), Static(count - 1))
         if isinstance(iterables[0], av.Iter):
             self.claim(iterables[0])
         else:
             self.set_attribute(iterables[0], "place", self.length(source))
-        starts = [(self.ew("add", place, Static(k)), self.ew("add", stop, Static(k))) for k in range(count)]
-        if isinstance(source, Value):
-            return [self.get_item(source, av.Slice(start, end, Static(count))) for start, end in starts]
-        item = av.Method(source, "__getitem__")
-        return [av.Iter("map", (item, av.Range(start, end, Static(count)))) for start, end in starts]
+        return self.groups_of(source, place, len(iterables))
 
     def _moving(self, iterable: Any) -> list[Any]:
         """Numbers of the iterators that are drawn from; one that others draw from is among them."""
@@ -111,7 +114,7 @@ class Iterators(Mixin):
         """Whether items have to be drawn when their turn comes: they may depend on what happens meanwhile."""
         return self.is_lazy(iterable) or (isinstance(iterable, av.Ref) and bool(self._moving(iterable)))
 
-    def _sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
+    def sequence_behind(self, iterable: Any) -> tuple[Any, Any]:
         """The array, list or tuple that an iterator goes through, and from where; None of other iterators."""
         if isinstance(iterable, av.Iter) and iterable.kind == "iter":
             (source,) = iterable.parts
@@ -395,6 +398,11 @@ class Iterators(Mixin):
         rows = tuple(av.Tup(row) for row in getattr(itertools, kind)(items, number))
         return self.iterator(av.Iter("iter", (av.Tup(rows),)))
 
+    @core(itertools.cycle)
+    def it_cycle(self, iterable: Any) -> Any:
+        at_once = lambda: self.call_plain(containers.cycle, iterable, node=None)  # noqa: E731
+        return self.of_lists((iterable,), at_once, cycled, iterable, listed=True)
+
     @core(itertools.zip_longest)
     def it_zip_longest(self, *iterables: Any, fillvalue: Any = NONE) -> Any:
         moving = [key for i in iterables for key in self._moving(i)]
@@ -402,7 +410,8 @@ class Iterators(Mixin):
             if any(map(self._one_by_one, iterables)):
                 return self.call_fn(self.fn_of(padded), [fillvalue, *iterables], {}, None)
             fn = self.fn_of(containers.zip_longest)
-            return self.call_fn(fn, list(iterables), {"fillvalue": fillvalue}, None)
+            at_once = lambda: self.call_fn(fn, list(iterables), {"fillvalue": fillvalue}, None)  # noqa: E731
+            return self.of_lists(iterables, at_once, padded, fillvalue, *iterables)
         if len({id(i) for i in iterables}) > 1:
             message, cure = "an iterator that stands twice in a `zip_longest`", "make a list of it first: list(...)"
             raise self.unsupported("DJ115", message, None, cure)
@@ -431,7 +440,11 @@ class Iterators(Mixin):
 
     @core(itertools.tee)
     def it_tee(self, iterable: Any, n: Any = Static(2)) -> Any:
-        self.list_at_once(iterable, "tee")
+        if isinstance(iterable, Value) and isinstance(iterable.type, Array):
+            iterable = self.mark_unchanging(iterable, _TEE)
+        elif self.is_list_of_known_length(iterable):
+            self.freeze(self.cells, iterable.uid, "is gone through by `tee`")
+        self.list_at_once(iterable, "tee", lists=True)
         return self.call_plain(containers.tee, iterable, n, node=None)
 
     @core(heapq.merge)
@@ -443,11 +456,13 @@ class Iterators(Mixin):
     @core(*([itertools.batched] if sys.version_info >= (3, 12) else []))
     def it_batched(self, iterable: Any, n: Any, *, strict: Any = Static(False)) -> Any:
         self.list_at_once(iterable, "batched")
-        return self.call_plain(containers.batched, iterable, n, strict, node=None)
+        at_once = lambda: self.call_plain(containers.batched, iterable, n, strict, node=None)  # noqa: E731
+        return self.of_lists((iterable,), at_once, grouped, iterable, n, strict)
 
-    def list_at_once(self, iterable: Any, name: str) -> None:
+    def list_at_once(self, iterable: Any, name: str, *, lists: bool = False) -> None:
         """All items are listed now, and who goes through them when is not known."""
-        if self.is_lazy(iterable) and Reach(self.cells, iterable).may_change([(f.uid, f.fn.node) for f in self.frames]):
+        drawn = self.is_lazy(iterable) or (lists and self.lists_in(iterable))
+        if drawn and Reach(self.cells, iterable).may_change([(f.uid, f.fn.node) for f in self.frames]):
             message = f"`{name}` of an iterator whose items depend on what may change meanwhile"
             raise self.unsupported("DJ115", message, None, "make a list of it first: list(...)")
 
@@ -455,6 +470,10 @@ class Iterators(Mixin):
     def it_pairwise(self, iterable: Any) -> Any:
         if self._one_by_one(iterable):
             return self.call_fn(self.fn_of(paired), [iterable], {}, None)
+        return self.of_lists((iterable,), lambda: self.neighbours_in(iterable), paired, iterable)
+
+    def neighbours_in(self, iterable: Any) -> Any:
+        """Each item and the next one."""
         source = self.countable(iterable, None)
         numbers = source.type.ndim == 1 if isinstance(source, Value) else self._lists_numbers(source)
         if numbers:
@@ -495,7 +514,10 @@ class Iterators(Mixin):
 
             self.accumulate(rest, first, step)
 
-        return self.iterator(av.Iter("lazy", (drive,), sources=(iterable,)), lambda: self.drawn_by(accumulated, *args))
+        at_once = lambda: self.iterator(  # noqa: E731
+            av.Iter("lazy", (drive,), sources=(iterable,)), lambda: self.drawn_by(accumulated, *args)
+        )
+        return self.of_lists((iterable,), at_once, accumulated, *args)
 
     def first_and_rest(self, iterable: Any, empty: str = "") -> tuple[Any, Any]:
         """The first item, and an iterable of the others; `empty` is set where Python needs none."""
@@ -528,9 +550,14 @@ class Iterators(Mixin):
             start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
             return self.call_plain(containers.taken, source, start, parts[1], step, node=None)
         if self.is_growing(source) or self.is_list_of_known_length(source):
-            start, stop, step = parts[0], parts[1], Static(1) if is_none(parts[2]) else parts[2]
-            low, high = self.call_plain(containers.bounds, start, stop, step, self.length(source), node=None).items
-            return av.Iter("map", (av.Method(source, "__getitem__"), av.Range(low, high, step)))
+            start, step = (Static(k) if is_none(p) else p for p, k in ((parts[0], 0), (parts[2], 1)))
+
+            def at_once() -> Any:
+                count = self.length(source)
+                low, high = self.call_plain(containers.bounds, parts[0], parts[1], step, count, node=None).items
+                return av.Iter("map", (av.Method(source, "__getitem__"), av.Range(low, high, step)))
+
+            return self.of_lists((source,), at_once, containers.taken, source, start, parts[1], step)
         items = self.get_item(source if isinstance(source, Value) else self.py_list(source), av.Slice(*parts))
         return av.Iter("iter", (items,))
 
@@ -560,7 +587,7 @@ class Iterators(Mixin):
             places = self.np_ndindex(self.get_attribute(arr, "shape"))
             pair = lambda place: av.Tup((place, self.call_method(arr, "__getitem__", [place])))  # noqa: E731
         else:
-            array = self.array_from(self.array(arr))
+            array = self.np_asarray(arr)
             places = self.np_ndindex(self.np_shape(array))
             pair = lambda place: av.Tup((place, self.array_get(array, place)))  # noqa: E731
         return av.Iter("lazy", (lambda body: self.iterate_lazily(places, lambda place: body(pair(place)), None),))

@@ -392,9 +392,9 @@ class Objects(Mixin):
             if value is av.UNBOUND:
                 inside = bool(self.loops) and self.forks > self.loops[-1].forks  # an earlier turn may have set it
                 raise self.unbound(variable(name), later=inside, of=_owner(held.cls, name))
-            return (
-                self.bound(value, variable(name), of=_owner(held.cls, name)) if isinstance(value, av.Maybe) else value
-            )
+            if not isinstance(value, av.Maybe):
+                return value
+            return self.bound(value, variable(name), _owner(held.cls, name), (held.cls, name))
         if name == "__dict__":
             made = self.new(
                 av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")

@@ -25,8 +25,10 @@ from diffjit.frontend.syntax.machines import (
 )
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.reach import Reach
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
+from diffjit.ir.nodes import Value
 from diffjit.primitives.library import containers
 from diffjit.primitives.library.resumed import iterators
 
@@ -51,6 +53,50 @@ class Resumable(Mixin):
         if serial in self.sites.turns:
             return Learn("cursors", {self.sites.turns[serial]})
         return self.unsupported("DJ115", message, node, "make a list of it first: list(...)")
+
+    def of_lists(
+        self, sources: tuple[Any, ...], at_once: Callable[[], Any], function: Any, *args: Any, listed: bool = False
+    ) -> Any:
+        """What itertools makes of lists and arrays: of what they hold when it is gone through, `at_once`.
+
+        Where they change while it is, a generator of the library draws their items when their turn comes. Arrays are
+        read when it comes anyway, where they are not `listed`.
+        """
+        arrays = listed and any(isinstance(s, Value) for s in sources)
+        if not arrays and not any(self.lists_in(s) for s in sources):
+            return at_once()
+
+        def drive(body: Callable[[Any], Any]) -> None:
+            what, start, ops = Reach(self.cells, av.Tup(sources)), dict(self.cells), self.build.block.ops
+            before = len(ops)
+            self.iterate(at_once(), body, None)
+            if what.touched(start, self.cells, self.build, ops[before:]):
+                raise self.needs_place(made.serial, "an iterator over what the loop over it changes")
+
+        made = av.Iter("lazy", (drive,), sources=sources)
+        return self.iterator(made, lambda: self.drawn_by(function, *args))
+
+    def groups_of(self, source: Any, place: Any, count: int) -> list[Any]:
+        """The first, the second, ... of as many items after each other, from a place on."""
+        stop = self.ew("subtract", self.length(source), Static(count - 1))
+        starts = [(self.ew("add", place, Static(k)), self.ew("add", stop, Static(k))) for k in range(count)]
+        if isinstance(source, Value):
+            return [self.get_item(source, av.Slice(start, end, Static(count))) for start, end in starts]
+        item = av.Method(source, "__getitem__")
+        return [av.Iter("map", (item, av.Range(start, end, Static(count)))) for start, end in starts]
+
+    def zipped_groups(self, iterables: list[Any]) -> Any:
+        """`zip(it, it)` of an iterator over a list; None of other iterables."""
+        one = iterables[0] if len(iterables) > 1 else None
+        if not isinstance(one, av.Iter) or any(getattr(i, "serial", None) != one.serial for i in iterables):
+            return None
+        source, _ = self.sequence_behind(one)
+        if source is None or not self.lists_in(source):
+            return None
+        self.claim(one)
+        count = len(iterables)
+        at_once = lambda: av.Iter("zip", tuple(self.groups_of(source, Static(0), count)))  # noqa: E731
+        return self.of_lists((source,), at_once, iterators.in_groups, source, Static(count))
 
     def cursor(self, sequence: Any) -> Any:
         """What `iter` makes of a sequence."""

@@ -37,6 +37,7 @@ from diffjit.frontend.values.templates import (
     blamed,
     contains_bad,
     decided_by,
+    inside,
     kind_of,
     older_than,
     rebuild,
@@ -49,6 +50,7 @@ from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.types import BOOL, Scalar, Type
 
 RESULT = ("result",)
+PART = None, "a part of something"  # what `lost` says of the items of lists and tuples, whichever they are
 SHARED = "may be one of several objects after a branch or loop, and another name for it is still in use"
 
 
@@ -263,6 +265,8 @@ class Control(Mixin):
         if plain is not None:
             return plain
         self._enter_results(first, second)
+        if ("tail", zero_trips) in self.learned.peels:
+            self._give_up_other_results(first, second)
         if self.keeps_objects:
             self._as_python_makes_texts(first, second)
         joiner = Joiner(first.cells, second.cells, self.sites)
@@ -294,7 +298,7 @@ class Control(Mixin):
             path.block.results = found
         for value, (_, key), *sources in zip(op.outputs, types, *leaves, strict=True):
             for source in sources:
-                self.forbid_flat(source)
+                self.forbid_one_of_several(source)
             value.name = (key[2] if key[0] == "v" else None) or sources[0].name or sources[1].name
         outputs = iter(op.outputs)
         for key, form in joined:
@@ -351,6 +355,26 @@ class Control(Mixin):
                 self.raise_refusal(unknown)
             path.cells, path.dead = self.cells, self.dead
 
+    def _give_up_other_results(self, first: Path, second: Path) -> None:
+        """A loop that has no turn raises where the function would return something of another form than it else does.
+
+        Variables of another form are unbound there (`_unbound_behind`), and their reads tested; of results nobody asks.
+        """
+        if first.dead or second.dead:
+            return
+        for key in [k for k in first.cells if k[0] == "ret" and k in second.cells]:
+            one, other = first.cells[key], second.cells[key]
+            template = Joiner(first.cells, second.cells, self.sites).merge(one, other)
+            bad = next((part for part in inside(template) if isinstance(part, Bad)), None)
+            if bad is None:
+                continue
+            self.cells, self.dead = second.cells, second.dead
+            with self.build.inside(second.block):
+                told = f"the result where a loop has no turn: it is {bad.reason} [DJ304]"
+                self.refuse_if(Static(True), NotImplementedError, av.inexact(told))
+            second.cells, second.dead = self.cells, True
+            return
+
     def _as_condition(self, cond: Value, start: Cells, first: Path, second: Path) -> Any:
         """`a and b`, `a or b`: where evaluating both at once cannot fail and changes nothing, no branch is needed."""
         a, b = first.result, second.result
@@ -406,6 +430,8 @@ class Control(Mixin):
                 again = ("tail", zero_trips)
                 if again in self.learned.peels:
                     template, second.cells[key] = self._unbound_behind(joiner, a, b)
+                    if second.cells[key] is UNBOUND:
+                        self.lost.add(key[1:])
                 else:
                     template = blamed(template, again)
             templates.append((key, template))
@@ -452,6 +478,8 @@ class Control(Mixin):
             if isinstance(a, av.ObjC):
                 held = zip(sorted(a.fields), split(b), pairs, strict=True)
                 self.lost.update((a.cls, name) for name, y, (_, v) in held if v is UNBOUND and y is not UNBOUND)
+            elif any(v is UNBOUND for _, v in pairs):
+                self.lost.add(PART)
             return Node(kind_of(a), tuple(t for t, _ in pairs), a), rebuild(b, tuple(v for _, v in pairs))
         template = joiner.merge(a, b)
         return (joiner.merge(a, UNBOUND), UNBOUND) if isinstance(template, Bad) else (template, b)

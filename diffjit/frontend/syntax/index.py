@@ -74,7 +74,7 @@ class Indexing(Mixin):
             else:
                 return self.get_item(av.Tup(tuple(self.lift_static(x) for x in owner.obj)), index, node)
         if isinstance(owner, Value) and isinstance(owner.type, Array):
-            return self.array_get(self.flatten(self.flat_of[owner]) if owner in self.flat_of else owner, index, node)
+            return self.part_of_flat(owner, index, node) if self.is_flat(owner) else self.array_get(owner, index, node)
         if isinstance(owner, Value):
             if isinstance(index, av.Tup) and not index.items and not self.lacks(owner, "__getitem__", TypeError):
                 return self.own_number(owner)

@@ -74,7 +74,7 @@ from diffjit.frontend.outside.operator_functions import OperatorFunctions
 from diffjit.frontend.outside.rare_parts import RareParts
 from diffjit.frontend.outside.streams import Streams
 from diffjit.frontend.syntax.comprehensions import Comprehensions
-from diffjit.frontend.syntax.control import Control
+from diffjit.frontend.syntax.control import PART, Control
 from diffjit.frontend.syntax.exceptions import Exceptions
 from diffjit.frontend.syntax.expr import Expressions
 from diffjit.frontend.syntax.frames import Frame, Learned, NeedStatic
@@ -161,7 +161,7 @@ class Interpreter(
         self.refined: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> static things known where it is not taken
         self.exhausted: dict[Value, dict[Any, Any]] = {}  # flag of a jump -> jumps, of which one is under way
         self.init_warned()
-        self.lost: set[tuple[type, str]] = set()  # attributes whose form behind a loop that did not run is not followed
+        self.lost: set[Any] = set()  # variables and attributes whose form behind a loop without turns is not followed
         self._uids = itertools.count(1)
         self.launches = []
         self.noted = None
@@ -237,7 +237,7 @@ class Interpreter(
         if value is UNBOUND:
             raise self.unbound(name, node, later=uid == self.frames[-1].uid and self.bound_in_other_turns(name))
         if isinstance(value, av.Maybe):
-            value = self.bound(value, name)
+            value = self.bound(value, name, key=(uid, name))
             self.cells["v", uid, name] = value
         if isinstance(value, av.Poison):
             cure = value.cure or f"give `{name}` one type on all paths"
@@ -263,8 +263,12 @@ class Interpreter(
             "DJ303", f"variable `{name}` is not bound here", node, cure=cure, python=UnboundLocalError
         )
 
-    def raise_unbound(self, missing: Any, name: str, of: type | None = None) -> None:
+    def raise_unbound(self, missing: Any, name: str, of: type | None = None, key: Any = PART) -> None:
         """Fail where a variable, or an attribute of an object of the class `of`, has no value."""
+        if PART in self.lost or key in self.lost:  # Python has one: no handler of the program catches this
+            told = f"`{name}` has another type where a loop has no turn: give it one type on all paths [DJ304]"
+            self.refuse_if(missing, NotImplementedError, av.inexact(told))
+            return
         if of is not None:
             message = av.inexact(f"'{of.__name__}' object has no attribute '{name}' [DJ317]")
             self.raise_if(missing, AttributeError, message)
@@ -272,9 +276,9 @@ class Interpreter(
         unbound = av.inexact(f"variable `{name}` is read before it has a value [DJ303]")
         self.raise_if(missing, UnboundLocalError, unbound)
 
-    def bound(self, value: av.Maybe, name: str = "a variable", of: type | None = None) -> Any:
+    def bound(self, value: av.Maybe, name: str = "a variable", of: type | None = None, key: Any = PART) -> Any:
         """The value of a variable that may be unbound: checked when the program runs."""
-        self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name, of)
+        self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name, of, key)
         return value.value
 
     def not_none(self, value: av.Opt) -> Any:

@@ -525,8 +525,12 @@ class Loops(Mixin):
         try:
             action()
         except TypeProblem as error:
-            told = Static(f"{error.message} [{error.code}]")
-            self.throw(self.exception_object(error.python or TypeError, told))
+            told = f"{error.message} [{error.code}]"
+            if error.python is None:  # Python may go on: no handler of the program catches this
+                self.refuse_if(Static(True), NotImplementedError, av.inexact(told))
+                self.dead = True
+            else:
+                self.throw(self.exception_object(error.python, Static(told)))
 
     def undecided(self, value: av.Poison, error: DiffjitError) -> Exception:
         """What to raise where a value has no form in common: what decides the path may be fixed."""

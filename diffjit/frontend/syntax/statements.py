@@ -189,6 +189,13 @@ class Statements(Mixin):
             cure = "index it at once, a.flat[k], or keep a.ravel(), which is a copy"
             raise self.error(MemoryProblem("DJ404", message, cure=cure), node)
 
+    def forbid_one_of_several(self, value: Any) -> None:
+        """Refuse what stands for `a.flat` where paths meet: nobody would know that parts of it are copies."""
+        self.forbid_flat(value)
+        if self.is_flat(value):
+            message = "`.flat` of an array is that of one of several"
+            raise self.error(MemoryProblem("DJ404", message, cure="choose the array, and take its .flat afterwards"))
+
     def unpack_into(self, targets: list[Any], value: Any, node: gast.AST) -> None:
         star = next((k for k, t in enumerate(targets) if isinstance(t, gast.Starred)), None)
         if star is not None:
@@ -249,7 +256,7 @@ class Statements(Mixin):
             return
         updated = self.augmented(kind, current, self.eval(node.value), node)
         is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
-        is_view &= not (isinstance(owner, Value) and owner in self.flat_of)
+        is_view &= not self.is_flat(owner)
         # A tuple refuses also what has been changed in place, and an object's own `__setitem__` is called with it.
         own = isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC))
         if own or not is_view:

@@ -134,6 +134,10 @@ def in_double(a):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation; at a knot the derivative is that of the piece to its right."""
     xp, fp = in_double(xp), in_double(fp)
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError(
+            f"object {'of too small depth' if min(xp.ndim, fp.ndim) == 0 else 'too deep'} for desired array"
+        )
     if np.asarray(x).dtype.kind == "c" or xp.dtype.kind == "c":
         raise TypeError("Cannot cast array data from complex numbers to dtype('float64') according to the rule 'safe'")
     if len(xp) != len(fp):

@@ -327,12 +327,18 @@ def called(function, sentinel):
 def zipped_strictly(*iterables):
     """zip(..., strict=True)."""
     columns = [i if isinstance(i, (list, tuple, np.ndarray)) else list(i) for i in iterables]
+    yield from zip(*columns)  # noqa: B905 - that they are as long is seen when one ends: lists may grow meanwhile
     length = min([len(c) for c in columns])
-    for k in range(length):
-        yield tuple([c[k] for c in columns])
-    for c in columns:
-        if len(c) > length:
-            raise ValueError("zip() arguments differ in length")
+    refuse_uneven([len(c) > length for c in columns])
+
+
+def refuse_uneven(left):
+    """Raise what `zip` does where some of its arguments have items left and others have none."""
+    for k, more in enumerate(left):
+        if more == left[0]:
+            continue
+        before = f"arguments 1-{k}" if k > 1 else "argument 1"
+        raise ValueError(f"zip() argument {k + 1} is {'longer' if more else 'shorter'} than {before}")
 
 
 def zip_longest(*iterables, fillvalue=None):
@@ -461,7 +467,6 @@ def dropwhile(predicate, iterable):
         yield item
 
 
-@implements(itertools.cycle)
 def cycle(iterable):
     """The items over and over."""
     if isinstance(iterable, (list, tuple, np.ndarray)):

@@ -139,6 +139,8 @@ def triu(m, k=0):
 def vander(x, N=None, increasing=False):
     """Powers of the elements of a vector, in columns."""
     x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
     columns = x.shape[0] if N is None else N
     powers = np.ones((x.shape[0], columns), (x[:1] + np.arange(1)).dtype)
     for k in range(1, columns):

@@ -192,7 +192,12 @@ def multi_dot(arrays, *, out=None):
 @implements(np.linalg.matrix_power)
 def matrix_power(a, n):
     """A matrix multiplied by itself, by repeated squaring."""
-    a, n = np.asarray(a), operator.index(n)
+    a = np.asarray(a)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    n = operator.index(n)
     if n == 1:
         return a
     base = np.linalg.inv(a) if n < 0 else a.copy()

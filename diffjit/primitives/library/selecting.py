@@ -113,6 +113,10 @@ def coordinate_inside(indices, n, mode):
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
     """Store on the main diagonal; with `wrap` on that of each square below the first of a tall matrix."""
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and not all(n == a.shape[0] for n in a.shape):
+        raise ValueError("All dimensions of input must be of equal length")
     if a.ndim == 2:
         rows, columns = a.shape
         k = np.arange(0, rows * columns if wrap else min(rows, columns) * (columns + 1), columns + 1)
@@ -346,6 +350,8 @@ def searchsorted(a, v, side="left", sorter=None):
     if side not in ("left", "right"):
         raise ValueError("search side must be one of 'left' or 'right'")
     a = np.asarray(a)
+    if a.ndim != 1:
+        raise ValueError(f"object {'of too small depth' if a.ndim == 0 else 'too deep'} for desired array")
     if sorter is not None:
         a = a[sorter]
     if np.ndim(v) == 0:

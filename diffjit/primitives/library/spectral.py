@@ -76,5 +76,5 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     if tol is None:
         if rtol is None:
             rtol = max(A.shape[-2], A.shape[-1]) * np.finfo(values.dtype).eps
-        tol = np.max(values, axis=-1, keepdims=True) * rtol
+        tol = np.max(values, axis=-1, keepdims=True, initial=0) * rtol
     return np.sum(values > tol, axis=-1)

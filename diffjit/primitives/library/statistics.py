@@ -9,7 +9,6 @@ import numpy as np
 
 from diffjit.primitives.library.axes import (
     all_axes,
-    along,
     as_float,
     count,
     magnitude_squared,
@@ -301,7 +300,8 @@ def cumulated(scan, x, axis, dtype, first):
     total = scan(x, axis=axis, dtype=dtype)
     if first is None:
         return total
-    head = np.full_like(total[along(one_axis(axis, x.ndim), slice(0, 1))], first)
+    axis = one_axis(axis, x.ndim)
+    head = np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), first, total.dtype)
     return np.concatenate((head, total), axis=axis)
 
 

@@ -269,6 +269,8 @@ def zeros_from(upward, p):
     p = as_float(np.atleast_1d(np.asarray(p)))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
+    if p.shape[0] < 2:
+        return np.zeros(0, np.result_type(p, np.complex64))
     r, count = ZEROS_OF(upward, p)
     return r[:count].copy()
 

@@ -8,6 +8,8 @@ there, by `next`, by `send`, by a loop that goes on where another one was left.
 
 from __future__ import annotations
 
+from diffjit.primitives.library.containers import refuse_uneven
+
 DONE = -1  # the place of a generator that has ended
 PLACE, RESULT = ":place", ":result"  # attributes of a generator beside its variables
 
@@ -173,9 +175,9 @@ def filtered(function, iterable):
             yield item
 
 
-def backwards(sequence):
-    """What `reversed` gives."""
-    place = len(sequence)
+def backwards(sequence, count=None):
+    """What `reversed` gives; `count`: the items that a list had when it was made."""
+    place = len(sequence) if count is None else count
     while place > 0:
         place -= 1
         yield sequence[place]
@@ -183,7 +185,10 @@ def backwards(sequence):
 
 def cycled(iterable):
     """What `itertools.cycle` gives."""
-    items, place = list(iterable), 0
+    items, place = [], 0
+    for item in iterable:
+        items.append(item)
+        yield item
     while len(items) > 0:
         yield items[place]
         place = (place + 1) % len(items)
@@ -194,10 +199,9 @@ def zipped_evenly(*iterables):
     columns = [begun(i) for i in iterables]
     while True:
         found = [column.more() for column in columns]
-        if not any(found):
-            return
         if not all(found):
-            raise ValueError("zip() arguments differ in length")
+            refuse_uneven(found)
+            return
         yield tuple([column.take() for column in columns])
 
 
@@ -209,6 +213,32 @@ def padded(fill, *iterables):
         if not any(found):
             return
         yield tuple([column.take() if more else fill for column, more in zip(columns, found, strict=True)])
+
+
+def grouped(iterable, count, strict):
+    """What `itertools.batched` gives."""
+    if count < 1:
+        raise ValueError("n must be at least one")
+    column = begun(iterable)
+    while column.more():
+        items = []
+        while len(items) < count and column.more():
+            items.append(column.take())
+        if strict and len(items) < count:
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(items)
+
+
+def in_groups(iterable, count):
+    """What `zip(*[iter(items)] * count)` gives."""
+    column = begun(iterable)
+    while True:
+        items = []
+        while len(items) < count and column.more():
+            items.append(column.take())
+        if len(items) < count:
+            return
+        yield tuple(items)
 
 
 def paired(iterable):
