@@ -314,3 +314,28 @@ def test_an_array_of_ints_or_floats_is_returned_as_floats(backend):
         np.testing.assert_allclose(pullback((0.0, np.array([1.0, 2.0, 3.0])))[0], np.dot(slope, [1, 2, 3]), rtol=1e-12)
         lanes = dj.vmap(axis_and_angle, backend=backend)(np.array([0.5, 1.5]))
         np.testing.assert_array_equal(lanes[1], [axis_and_angle(0.5)[1], axis_and_angle(1.5)[1]])
+
+
+def polarisation(x):
+    """Real where the wave propagates, complex where it does not; the axis is one of ints at normal incidence."""
+    root = np.sqrt(1.0 - x) * np.ones(2) if x < 1.0 else 1j * np.sqrt(x - 1.0) * np.ones(2)
+    axis = np.array([0, 1]) if x < 0.5 else root * x
+    return root, axis, np.abs(axis)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_array_of_real_or_complex_numbers_is_returned_as_complex_numbers(backend):
+    seeds = np.array([1.0 + 2.0j, 0.5 - 1.0j]), np.array([-1.0j, 0.3 + 0.0j]), np.array([0.7, -0.2])
+    for x in (0.25, 0.75, 1.5):
+        found, wanted = dj.jit(polarisation, backend=backend)(x), polarisation(x)
+        assert [v.dtype for v in found] == [np.complex128, np.complex128, np.float64]
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(got, want)
+        ends = zip(polarisation(x - 1e-6), polarisation(x + 1e-6), strict=True)
+        slopes = [(np.asarray(b, complex) - a) / 2e-6 for a, b in ends]
+        along = dj.jvp(polarisation, (x,), (1.0,), backend=backend)[1]
+        for got, want in zip(along, slopes, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12)
+        _, pullback = dj.vjp(polarisation, x, backend=backend)
+        want = sum(np.sum(seed * slope) for seed, slope in zip(seeds, slopes, strict=True)).real
+        np.testing.assert_allclose(pullback(seeds)[0], want, rtol=1e-8)
