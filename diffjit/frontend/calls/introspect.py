@@ -223,8 +223,12 @@ class Introspection(Mixin):
         if isinstance(value, av.Opt):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
+        if isinstance(value, av.Bound) and not name.obj.startswith("__"):
+            return self.py_hasattr(value.function, name)
         if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
             return self.py_hasattr(value.attributes, name)
+        if isinstance(value, av.Fn) and value.pyfunc is not None:
+            return self.py_hasattr(Static(value.pyfunc), name)
         if isinstance(value, av.Iter) and value.kind == "super":
             instance, base, found = self.behind(value, name.obj)
             if isinstance(found, property):
@@ -250,6 +254,9 @@ class Introspection(Mixin):
             return Static(there)
         if not isinstance(value, Static):
             self.mind_own_attribute(value, name.obj)
+        elif (owner := self.static_attribute_set(value.obj, name.obj)) is not None:
+            held = self.cells["v", owner, name.obj]
+            return held.bound if isinstance(held, av.Maybe) else Static(held is not av.UNBOUND)
         return Static(
             self.static_has(value.obj, name.obj)
             if isinstance(value, Static)
