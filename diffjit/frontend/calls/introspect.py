@@ -14,6 +14,7 @@ import gast
 import numpy as np
 
 from diffjit import tree
+from diffjit.frontend.calls.questions import itself
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -111,7 +112,7 @@ class Introspection(Mixin):
     def py_type(self, value: Any) -> Any:
         if isinstance(value, av.Opt):
             return self.choose(value.is_none, lambda: Static(type(None)), lambda: self.py_type(value.value))
-        return Static(self.ask(value, lambda cls: cls))
+        return Static(self.ask(value, itself))
 
     @core(builtins.issubclass)
     def py_issubclass(self, cls: Any, classes: Any) -> Any:

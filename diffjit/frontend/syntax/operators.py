@@ -225,7 +225,10 @@ class Operators(Mixin):
         return held.cls if isinstance(held, av.ObjC) else None
 
     def eval_Compare(self, node: gast.AST) -> Any:
-        return self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+        since = len(self.questions)
+        found = self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+        self.ask_no_more(node, since)
+        return found
 
     def compare_chain(self, left: Any, links: list[Any], node: gast.AST) -> Any:
         """`left < a < b ...`: each operand is evaluated once, and no further than needed."""
