@@ -226,8 +226,9 @@ class Introspection(Mixin):
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
         if isinstance(value, av.Bound) and not name.obj.startswith("__"):
             return self.py_hasattr(value.function, name)
-        if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
-            return self.py_hasattr(value.attributes, name)
+        if isinstance(value, av.Fn | av.Partial) and value.attributes is not None and not name.obj.startswith("__"):
+            there = isinstance(value, av.Partial) and hasattr(functools.partial, name.obj)
+            return Static(True) if there else self.py_hasattr(value.attributes, name)
         if isinstance(value, av.Fn) and value.pyfunc is not None:
             return self.py_hasattr(Static(value.pyfunc), name)
         if isinstance(value, av.Iter) and value.kind == "super":

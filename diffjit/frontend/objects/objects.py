@@ -267,7 +267,10 @@ class Objects(Mixin):
             return av.Method(owner, name)
         if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
-        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+        if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
+            known = {"func": owner.function, "args": av.Tup(owner.args)}
+            return known[name] if name in known else self.new(av.DictC(dict(owner.kwargs)))
+        if isinstance(owner, av.Fn | av.Partial) and owner.attributes is not None and not name.startswith("__"):
             return self.get_attribute(owner.attributes, name, node)
         if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
             return owner.receiver if name == "__self__" else owner.function
@@ -276,8 +279,6 @@ class Objects(Mixin):
             return self.get_attribute(owner.function, name, node)
         if isinstance(owner, av.Fn) and owner.pyfunc is not None and of_function:
             return self.static_attribute(owner.pyfunc, name, node)
-        if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
-            return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
             return av.Method(owner, name)
         if isinstance(owner, av.Iter) and owner.kind == "super":
@@ -562,7 +563,7 @@ class Objects(Mixin):
         outside = owner.pyfunc if isinstance(owner, av.Fn) else owner.obj if isinstance(owner, Static) else None
         if self.set_static_attribute(outside, name, value):
             return
-        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+        if isinstance(owner, av.Fn | av.Partial) and owner.attributes is not None and not name.startswith("__"):
             self.set_attribute(owner.attributes, name, value, node)
             return
         cure = "set it once before, or return the new value"
