@@ -289,7 +289,7 @@ class Operators(Mixin):
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
         self.check_sequences(kind, left, right, node)
-        return self.ew(kind, left, right)
+        return self.compare_signs(kind, left, right) or self.ew(kind, left, right)
 
     def compare_exactly(self, kind: str, number: Value, exact: Any) -> Any:
         """A float beside a decimal or fraction, which may lie between two floats."""

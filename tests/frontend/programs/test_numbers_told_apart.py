@@ -339,3 +339,25 @@ def test_an_array_of_real_or_complex_numbers_is_returned_as_complex_numbers(back
         _, pullback = dj.vjp(polarisation, x, backend=backend)
         want = sum(np.sum(seed * slope) for seed, slope in zip(seeds, slopes, strict=True)).real
         np.testing.assert_allclose(pullback(seeds)[0], want, rtol=1e-8)
+
+
+def harmonics(x):
+    """Lengths have real roots, so that what is made of them may be a length."""
+    root = np.lib.scimath.sqrt(x.shape[0])
+    side = int(root)
+    grid = x.reshape((side, side))
+    below = x[0] if x.size < 0 else 2.0 * x[1]
+    return (grid @ grid).sum() * root + below, np.lib.scimath.log(x.size + 1)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_lengths_are_never_negative(backend):
+    x = np.array([0.3, 0.7, -0.2, 1.1])
+    found, wanted = dj.jit(harmonics, backend=backend)(x), harmonics(x)
+    assert [type(v) for v in found] == [type(v) for v in wanted] == [np.float64] * 2
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    steps = 1e-6 * np.eye(4)
+    slope = [(harmonics(x + h)[0] - harmonics(x - h)[0]) / 2e-6 for h in steps]
+    np.testing.assert_allclose(dj.grad(lambda x: harmonics(x)[0], backend=backend)(x), slope, rtol=1e-8)
+    loop = dj.jit(lambda n: sum([k for k in range(n) if k - 2 < 0 or k >= 0 > k - 4]), backend=backend)
+    assert loop(7) == sum([k for k in range(7) if k - 2 < 0 or k >= 0 > k - 4])
