@@ -361,3 +361,19 @@ def test_lengths_are_never_negative(backend):
     np.testing.assert_allclose(dj.grad(lambda x: harmonics(x)[0], backend=backend)(x), slope, rtol=1e-8)
     loop = dj.jit(lambda n: sum([k for k in range(n) if k - 2 < 0 or k >= 0 > k - 4]), backend=backend)
     assert loop(7) == sum([k for k in range(7) if k - 2 < 0 or k >= 0 > k - 4])
+
+
+def test_what_is_refused_behind_numbers_that_are_told_apart_is_told():
+    def model(x):
+        axis = np.array([0, 1, 0]) if x[0] < 0.1 else np.array([1j * x[0], x[1], 2.0])
+        side = np.cross(axis, np.array([1.0, 2.0, 3.0]))
+        return np.sum(np.abs(side)) * int(x[2] + 0j)
+
+    with pytest.raises(dj.DiffjitError, match="DJ302.*int does not take complex numbers"):
+        dj.grad(model)(np.array([0.3, 0.4, 0.5]))
+
+    def either(x):  # here the two types are what is refused
+        return 1.0 if x[0] < 0.1 else x
+
+    with pytest.raises(dj.DiffjitError, match="DJ304"):
+        dj.jit(either)(np.array([0.3, 0.4, 0.5]))
