@@ -369,7 +369,7 @@ def test_what_is_refused_behind_numbers_that_are_told_apart_is_told():
         side = np.cross(axis, np.array([1.0, 2.0, 3.0]))
         return np.sum(np.abs(side)) * int(x[2] + 0j)
 
-    with pytest.raises(dj.DiffjitError, match="DJ302.*int does not take complex numbers"):
+    with pytest.raises(dj.DiffjitError, match="int does not take complex numbers"):
         dj.grad(model)(np.array([0.3, 0.4, 0.5]))
 
     def either(x):  # here the two types are what is refused
