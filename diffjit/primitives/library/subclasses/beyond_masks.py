@@ -1,5 +1,8 @@
 """What NumPy itself says of masked arrays: which functions look at no mask, and where others are not defined."""
 
+# NumPy's signatures take whatever NumPy takes: no types.
+# pyright: basic
+
 from __future__ import annotations
 
 from collections.abc import Callable
