@@ -49,8 +49,8 @@ _LATE = {
     np.polynomial.polynomial.polyroots: "diffjit.solvers.algebra.spectra",
     np.nditer: "diffjit.primitives.library.resumed.elements",
     np.frompyfunc: "diffjit.primitives.library.subclasses.of_objects",
-    np.matrix: "diffjit.primitives.library.subclasses.matrices",
-    np.asmatrix: "diffjit.primitives.library.subclasses.matrices",
+    np.matrixlib.matrix: "diffjit.primitives.library.subclasses.matrices",
+    np.matrixlib.asmatrix: "diffjit.primitives.library.subclasses.matrices",
     np.bmat: "diffjit.primitives.library.subclasses.matrices",
 }
 # Modules that other packages import for themselves: read with the first function that a program calls.

@@ -233,6 +233,92 @@ def test_an_attribute_that_a_class_has_from_another_is_not_taken_for_its_own():
         dj.grad(model)(2.0)
 
 
+def settings_of_a_run(x):
+    """Variables that are first given a value here, as in programs that came from MATLAB."""
+    global gain, counted  # noqa: PLW0603 - the subject
+    gain = 2.0 * x
+    for k in range(3):
+        counted = k * x
+    return scaled(x) + counted
+
+
+def scaled(x):
+    return gain * x
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_globals_that_are_new(backend):
+    names = globals()
+    assert dj.grad(settings_of_a_run, backend=backend)(3.0) == 4.0 * 3.0 + 2.0
+    assert "gain" not in names
+    compiled = dj.jit(settings_of_a_run, backend=backend)
+    try:
+        assert [compiled(x) for x in (3.0, 4.0)] == [2.0 * x * x + 2.0 * x for x in (3.0, 4.0)]
+        assert (names["gain"], names["counted"]) == (8.0, 8.0)
+        assert dj.grad(settings_of_a_run, backend=backend)(3.0) == 4.0 * 3.0 + 2.0
+        assert names["gain"] == 8.0
+    finally:
+        del names["gain"], names["counted"]
+
+
+def test_a_global_that_is_new_on_some_paths():
+    def model(x):
+        global sometimes  # noqa: PLW0603 - the subject
+        if x > 1.0:
+            sometimes = x
+        return x * x
+
+    def read(x):
+        model(x)
+        return sometimes * x
+
+    assert dj.grad(read)(3.0) == 2.0 * 3.0
+    with pytest.raises(NameError):
+        dj.grad(read)(0.5)
+    with pytest.raises(dj.DiffjitError, match="DJ127"):  # nothing says whether it has to be there afterwards
+        dj.jit(model)(3.0)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_attributes_of_functions_that_are_new(backend):
+    def square(x):
+        return x * x
+
+    class Model:
+        def value(self, x):
+            return x * x
+
+        value.power = 2
+
+        def last(self, x):
+            known = hasattr(self.value, "at")
+            self.value.__func__.at = x
+            return self.value(x) * self.value.at * self.value.power + getattr(self.value, "shift", 3.0) * known
+
+        def wrong(self, x):
+            self.value.at = x
+            return x
+
+    def model(x):
+        for k in range(3):
+            square.total = getattr(square, "total", 0.0) + x * k
+        return square(x) * square.total
+
+    assert dj.grad(model, backend=backend)(2.0) == 3.0 * 3.0 * 4.0
+    assert vars(square) == {}
+    assert dj.jit(model, backend=backend)(2.0) == 3.0 * 8.0
+    assert vars(square) == {"total": 6.0}
+    last = Model().last
+    assert dj.grad(last, backend=backend)(2.0) == 2.0 * 3.0 * 4.0
+    assert vars(Model.value) == {"power": 2}
+    assert [dj.jit(last, backend=backend)(2.0) for _ in range(2)] == [16.0, 19.0]
+    assert vars(Model.value) == {"power": 2, "at": 2.0}
+    with pytest.raises(AttributeError):  # as in Python
+        Model().wrong(2.0)
+    with pytest.raises(dj.DiffjitError, match="DJ127"):
+        dj.grad(Model().wrong, backend=backend)(2.0)
+
+
 # Random programs: statements that change an object, in branches and loops
 
 STATEMENTS = [

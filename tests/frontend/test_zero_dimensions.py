@@ -565,3 +565,22 @@ def test_numbers_have_no_axes_to_turn(backend):
         np.testing.assert_allclose(found, known, rtol=1e-14)
     slope = dj.grad(lambda x: turned_and_ordered(x)[0], backend=backend)(x)
     np.testing.assert_allclose(slope, [x[2] + 1.0, x[2] + 1.0, x[2] + np.sum(x)], rtol=1e-14)
+
+
+def overlap(x):
+    """Arrays without dimensions that are real on one path and complex on another."""
+    total = np.tensordot(x, x, 1)
+    for k in range(3):
+        if x[k] > 0.5:
+            total = np.tensordot(x, x * 1j, 1) * x[k]
+    other = np.tensordot(x, x, 1) if x[1] > 0.0 else np.tensordot(x, 1j * x, 1)
+    return np.abs(total) + (other * x[2]).real + np.abs(other)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_arrays_without_dimensions_of_two_dtypes_meet(backend):
+    for x in (np.array([0.9, -0.3, 0.4]), np.array([0.1, 0.2, -0.7])):
+        value, slope = dj.value_and_grad(overlap, backend=backend)(x)
+        assert value == pytest.approx(overlap(x), rel=1e-12)
+        steps = 1e-6 * np.eye(3)
+        np.testing.assert_allclose(slope, [(overlap(x + h) - overlap(x - h)) / 2e-6 for h in steps], rtol=1e-7)

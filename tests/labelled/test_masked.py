@@ -11,6 +11,7 @@ X = rng.normal(size=(3, 4))
 WEIGHTS = rng.uniform(1, 2, size=(3, 4))
 HIDDEN = X > 0.8
 MASKED = ma.array(X, mask=HIDDEN)
+GRAM = X @ X.T + np.eye(3)
 GAPS = ma.array(X, mask=np.array([[1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 1, 0]], bool))  # a column that does not count
 
 
@@ -215,7 +216,7 @@ def test_a_result_that_does_not_count():
 
 @pytest.mark.parametrize("function", [
     lambda m: np.concatenate([m, m]).sum(), lambda m: (m @ m.T).sum(), lambda m: changed_by_another(m, m),
-    lambda m: np.dot(m, m.T).sum(), lambda m: m * ma.masked, lambda m: np.exp(m, out=m).sum(),
+    lambda m: np.inner(m, m).sum(), lambda m: m * ma.masked, lambda m: np.exp(m, out=m).sum(),
 ], ids=range(6))  # fmt: skip
 def test_refused(function):
     with pytest.raises(dj.DiffjitError):
@@ -246,6 +247,11 @@ MOVED = {
     "where": lambda m: ma.where(m > 0.0, m * 2.0, m.data),
     "fix_invalid": lambda m: ma.fix_invalid(1.0 / m, fill_value=3.0),
     "ptp": lambda m: ma.atleast_1d(ma.ptp(m) + ma.median(m)),
+    "dot": lambda m: np.dot(X[:, :3], m) + np.dot(m, WEIGHTS[:, :4].T)[0, 1] * np.dot(m[0], X[1]),
+    "products": lambda m: np.dot(np.outer(m[0], X[1]) + np.tensordot(m, WEIGHTS, axes=([0], [0])), m.T),
+    "norms": lambda m: m * np.linalg.norm(m) + np.vdot(m, WEIGHTS) * np.einsum("ij,ij->j", m, X),
+    "solve": lambda m: np.linalg.solve(GRAM, m) * m + np.linalg.inv(np.dot(ma.array(m.data), X.T) + GRAM)[0, 0],
+    "dot without masks": lambda m: np.dot(X.T, ma.array(m.data)) + np.dot(m, X[0])[0],
 }
 
 

@@ -1,5 +1,8 @@
 """`np.matrix`: products, indexing that keeps two dimensions, NumPy's functions; by NumPy and difference quotients."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -200,3 +203,35 @@ def test_classes_are_asked():
     np.testing.assert_allclose(dj.grad(program, backend="python")(x), 12 * x)
     with pytest.raises(dj.DiffjitError, match="no implementation"):
         dj.grad(lambda x: np.concatenate([Logged(x), x]).sum())(x)
+
+
+PATCHED = """
+import diffjit as dj
+import numpy as np
+
+class Matrix:
+    def __init__(self, data):
+        self.array = np.array(data, dtype=float)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+    def __matmul__(self, other):
+        return Matrix(self.array @ np.asarray(other))
+
+    def __rmatmul__(self, other):
+        return Matrix(np.asarray(other) @ self.array)
+
+np.matrix = Matrix
+np.asmatrix = lambda data: data if isinstance(data, Matrix) else Matrix(data)
+rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+print(dj.grad(lambda x: np.asarray(rows @ np.asmatrix(np.matrix(x)) @ rows).sum(), backend="python")(rows).tolist())
+"""
+
+
+def test_a_class_of_the_users_in_its_place():
+    """Packages put their own class where NumPy's was, before anything of it is asked for."""
+    command = [sys.executable, "-W", "ignore", "-c", PATCHED]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own text
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert shown.strip() == str(np.outer(rows.sum(axis=0), rows.sum(axis=1)).tolist())

@@ -35,6 +35,23 @@ class Decay:
     def slope(self, t, y):
         return -self.rate * y
 
+    def half(self, t, y):
+        return y[0] - 0.5
+
+    half.terminal, half.direction = True, -1
+
+    def third(self, t, y):
+        return y[0] - 1.0 / 3.0
+
+    def until(self, event):
+        """The time of an event that is a method."""
+        return si.solve_ivp(self.slope, [0, 9], [1.0], events=event, **TIGHT).t[-1]
+
+    def until_third(self):
+        """The attribute is set here, first of all on the function of the method."""
+        self.third.__func__.terminal = True
+        return self.until(self.third)
+
 
 def cell(k):
     """An integral over a part of the plane with a curved side."""
@@ -65,6 +82,7 @@ SOLUTIONS = {
     ),
     "event": lambda k: si.solve_ivp(lambda t, y: [y[1], -9.81 * k], [0, 9], [0.0, 10.0], events=ground, **TIGHT).t[-1],
     "method": lambda k: np.sum(si.solve_ivp(Decay(k).slope, (0, 2), np.array([1.0, 2.0]), **TIGHT).y[:, -1]),
+    "event that is a method": lambda k: Decay(k).until(Decay(k).half),
 }
 
 STIFF = {
@@ -99,6 +117,12 @@ def test_integrals_over_the_plane():
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_solutions(name):
     compared(SOLUTIONS[name], 1.3, value=1e-9, order=2 if name in ("end", "event") else 1)
+
+
+def test_an_event_that_is_a_method_is_told_to_end_the_integration_by_the_program():
+    slope = dj.grad(lambda k: Decay(k).until_third(), backend="python")(1.3)
+    assert slope == pytest.approx(-np.log(3.0) / 1.3**2, rel=1e-7)
+    assert not vars(Decay.third)
 
 
 @pytest.mark.slow

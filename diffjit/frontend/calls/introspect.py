@@ -14,6 +14,7 @@ import gast
 import numpy as np
 
 from diffjit import tree
+from diffjit.frontend.calls.questions import itself
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -111,7 +112,7 @@ class Introspection(Mixin):
     def py_type(self, value: Any) -> Any:
         if isinstance(value, av.Opt):
             return self.choose(value.is_none, lambda: Static(type(None)), lambda: self.py_type(value.value))
-        return Static(self.ask(value, lambda cls: cls))
+        return Static(self.ask(value, itself))
 
     @core(builtins.issubclass)
     def py_issubclass(self, cls: Any, classes: Any) -> Any:
@@ -223,8 +224,13 @@ class Introspection(Mixin):
         if isinstance(value, av.Opt):
             there = self.py_hasattr(value.value, name)
             return self.choose(value.is_none, lambda: Static(hasattr(None, name.obj)), lambda: there)
-        if isinstance(value, av.Fn) and value.attributes is not None and not name.obj.startswith("__"):
-            return self.py_hasattr(value.attributes, name)
+        if isinstance(value, av.Bound) and not name.obj.startswith("__"):
+            return self.py_hasattr(value.function, name)
+        if isinstance(value, av.Fn | av.Partial) and value.attributes is not None and not name.obj.startswith("__"):
+            there = isinstance(value, av.Partial) and hasattr(functools.partial, name.obj)
+            return Static(True) if there else self.py_hasattr(value.attributes, name)
+        if isinstance(value, av.Fn) and value.pyfunc is not None:
+            return self.py_hasattr(Static(value.pyfunc), name)
         if isinstance(value, av.Iter) and value.kind == "super":
             instance, base, found = self.behind(value, name.obj)
             if isinstance(found, property):
@@ -251,6 +257,9 @@ class Introspection(Mixin):
             return Static(there)
         if not isinstance(value, Static):
             self.mind_own_attribute(value, name.obj)
+        elif (owner := self.static_attribute_set(value.obj, name.obj)) is not None:
+            held = self.cells["v", owner, name.obj]
+            return held.bound if isinstance(held, av.Maybe) else Static(held is not av.UNBOUND)
         return Static(
             self.static_has(value.obj, name.obj)
             if isinstance(value, Static)

@@ -8,10 +8,13 @@ type at first. When the program is complete, each is asked again of every type t
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
+
+import gast
 
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
@@ -20,6 +23,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.leaves import JOINED
 from diffjit.frontend.values.templates import Cells, Learn, kind_of, split
+from diffjit.frontend.values.values import Static
 from diffjit.ir.aliases import Classes, edges
 from diffjit.ir.nodes import Block, Loc, Op, Value, written
 from diffjit.ir.types import Array, List, Scalar
@@ -132,6 +136,18 @@ class Questions(Mixin):
         self.refuse_own(kind, lambda cls: answer(cls) != found)
         return found
 
+    def ask_no_more(self, node: gast.AST, since: int) -> None:
+        """`type(x) is list` asks no more of a number than whether it is one."""
+        asked = [k for k in range(since, len(self.questions)) if self.questions[k].answer is itself]
+        if not asked or len(node.ops) > 1 or not _is_question(node.left) or not isinstance(node.comparators[0], _NAMED):
+            return
+        known = self.all_known(self.eval(node.comparators[0]))
+        sign = _SIGNS.get(type(node.ops[0]))
+        if known is not None and sign is not None:
+            wanted = known.obj if isinstance(known, Static) else known
+            for k in asked:
+                self.questions[k] = replace(self.questions[k], answer=lambda cls: sign(cls, wanted))
+
     def lacks(self, value: Any, name: str, exception: type[Exception]) -> bool:
         """Whether the class of a number lacks an attribute, inside a `try` that catches what Python raises then.
 
@@ -168,6 +184,27 @@ class Questions(Mixin):
             return False
         origins = Origins(body)
         return any(isinstance(ty, Array) for v in changed for ty in origins.types(v))
+
+
+def itself(cls: type) -> type:
+    """The answer where the class itself is asked for."""
+    return cls
+
+
+_NAMED = (gast.Name, gast.Attribute, gast.Tuple, gast.List)  # what can be evaluated once more
+_SIGNS: dict[type, Callable[[Any, Any], bool]] = {
+    gast.Is: operator.is_,
+    gast.IsNot: operator.is_,
+    gast.Eq: operator.eq,
+    gast.NotEq: operator.eq,
+    gast.In: lambda cls, classes: cls in classes,
+    gast.NotIn: lambda cls, classes: cls in classes,
+}
+
+
+def _is_question(node: gast.AST) -> bool:
+    """Whether an expression is `type(...)`."""
+    return isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id == "type"
 
 
 def _seen(loc: Loc | None) -> TypeProblem:

@@ -11,6 +11,7 @@ function itself; a derivative works on copies. Such an object must be no part of
 
 from __future__ import annotations
 
+import builtins
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from diffjit import tree
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.lift import Guard, array_type
 from diffjit.frontend.entry.outputs import Apart, Change, Same
-from diffjit.frontend.entry.places import AsFloats, Attribute, Cell, Global
+from diffjit.frontend.entry.places import Absent, AsFloats, Attribute, Cell, Global
 from diffjit.frontend.entry.writeback import Arguments, parts
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -122,22 +123,27 @@ class ChangedOutside(Mixin):
         return owner if (owner, name) in self.names_before else None
 
     def assign_outside(self, name: str, scope: av.Scope, value: Any, node: Any) -> None:
-        """`global name` and `nonlocal name`, of a variable that is there when the program starts."""
+        """`global name` and `nonlocal name`, of a variable that is there when the program starts, or is not yet."""
         owner, place, setter = _owner(name, scope)
-        if place is None or self.rule_mode:
-            raise self.unsupported(
-                "DJ120", f"`{name}` lives outside the function and is assigned here", node,
-                "return the new value, or assign it once before",
-            )  # fmt: skip
+        if self.rule_mode:
+            raise self.unsupported("DJ120", f"`{name}` lives outside a rule and is assigned in it", node, "return it")
+        if place is None and hasattr(builtins, name):  # other functions of the module mean Python's before
+            cure = "give the variable another name, or assign it once before"
+            raise self.unsupported("DJ120", f"`{name}`, which is Python's own, is assigned as a global", node, cure)
         if (owner, name) not in self.names_before:
             raise Learn("assigned", {(owner, name): (scope, place, setter)})
         self.cells["v", owner, name] = value
 
     def set_static_attribute(self, obj: Any, name: str, value: Any) -> bool:
-        """`Model.calls = value`, `f.calls = value`, `config.debug = value`; False where there is no such place yet."""
+        """`Model.calls = value`, `f.calls = value`, `config.debug = value`; False where there is no such place.
+
+        Functions and modules need not have it yet; classes must, where instances look for their attributes.
+        """
         if not isinstance(obj, (type, types.ModuleType, types.FunctionType)) or self.rule_mode:
             return False
-        if name not in vars(obj) or isinstance(vars(obj)[name], (types.FunctionType, property)):
+        if isinstance(vars(obj).get(name), (types.FunctionType, property)):
+            return False
+        if name not in vars(obj) and (isinstance(obj, type) or hasattr(obj, name)):
             return False  # of a class: its own, not one that it has from another
         owner = ("global", id(vars(obj))) if isinstance(obj, types.ModuleType) else ("attribute", id(obj))
         if (owner, name) not in self.names_before:
@@ -154,7 +160,13 @@ class ChangedOutside(Mixin):
         return owner if (owner, name) in self.names_before else None
 
     def _take_in_assigned(self) -> None:
-        for (owner, name), (scope, place, _) in self.learned.assigned.items():
+        for (owner, name), (scope, place, setter) in self.learned.assigned.items():
+            if place is None or (scope is None and not hasattr(setter(), name)):
+                absent = Absent(scope.namespace, name) if scope is not None else Absent(vars(setter()), name)
+                self.guards["absent", owner, name] = Guard(absent, True)
+                self.cells["v", owner, name] = self.names_before[owner, name] = av.UNBOUND
+                self.portable = False
+                continue
             if scope is None:
                 value = self.lift_at(("variable", owner, name), place(), place, keep=place)
             else:
@@ -224,6 +236,9 @@ class ChangedOutside(Mixin):
         changes: list[Change] = []
         for (owner, name), before in self.names_before.items():
             value = self.cells["v", owner, name]
+            if isinstance(value, av.Maybe):
+                cure = "give it a value before the first call"
+                raise MemoryProblem("DJ127", f"`{name}`, which is new outside, gets a value on some paths", cure=cure)
             if value is not before:
                 setter = self.learned.assigned[owner, name][2]
                 changes.append(Change((("outside", setter),), "variable", {name: self._part(value, output)}))

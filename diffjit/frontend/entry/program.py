@@ -95,7 +95,7 @@ def specialise(
                 refused, told = refused or error, told or error
                 resort = _resort(learned, error)
             if resort is None:
-                error = _placed(told or error, function)
+                error = _placed(error if told is None or _is_beyond(error, told, learned) else told, function)
                 raise error from error.__cause__
             told = None if resort.given_up != learned.given_up else told
             learned, idle = resort, idle + 1
@@ -111,6 +111,11 @@ def specialise(
     if without is not None:
         return without
     raise UsageError("DJ510", "the types in this program do not settle", cure="give each variable and list one type")
+
+
+def _is_beyond(error: DiffjitError, first: DiffjitError, learned: Learned) -> bool:
+    """Whether what is refused is no longer that a value has several types, which are told apart by now."""
+    return learned.sums and first.code == "DJ304" and error.code not in ("DJ304", "DJ319")
 
 
 def _placed(error: DiffjitError, function: Callable[..., Any]) -> DiffjitError:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from diffjit import rare
 from diffjit.dataclass import dataclass
 from diffjit.errors import TypeProblem
@@ -43,7 +45,7 @@ from diffjit.frontend.values.templates import (
 )  # fmt: skip
 from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Function, Value
-from diffjit.ir.types import FLOAT, Array, List, Scalar
+from diffjit.ir.types import COMPLEX, FLOAT, Array, List, Scalar
 from diffjit.labels import Labels
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
@@ -118,8 +120,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
-        case av.Sum() if _floats_at_times(value):
-            return output(interpreter, interpreter.each(value, lambda v: interpreter.cast(v, FLOAT.dtype)), outs)
+        case av.Sum() if (dtype := _widest(value)) is not None:
+            return output(interpreter, interpreter.each(value, lambda v: interpreter.cast(v, dtype)), outs)
         case av.Poison():
             error = TypeProblem(
                 "DJ304", f"the result is {value.reason}", cure=value.cure or "return one type on all paths"
@@ -132,11 +134,14 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
     )
 
 
-def _floats_at_times(value: av.Sum) -> bool:
-    """Whether it is an array of ints or one of floats: the ints become floats, as numbers do where paths meet."""
+def _widest(value: av.Sum) -> np.dtype[Any] | None:
+    """Of arrays of ints, of floats and of complex numbers, the dtype that holds them all, as where numbers meet."""
     types = [v.type for v in value.variants if isinstance(v, Value) and isinstance(v.type, Array)]
-    alike = len(types) == len(value.variants) and len({ty.ndim for ty in types}) == 1
-    return alike and all(ty.dtype.kind in "iu" or ty.dtype == FLOAT.dtype for ty in types)
+    if len(types) < len(value.variants) or len({ty.ndim for ty in types}) > 1:
+        return None
+    if all(ty.dtype.kind in "iu" or ty.dtype in (FLOAT.dtype, COMPLEX.dtype) for ty in types):
+        return np.result_type(FLOAT.dtype, *(ty.dtype for ty in types))
+    return None
 
 
 def _text_output(interpreter: Interpreter, value: av.Format, outs: list[Value]) -> TextOut:

@@ -46,7 +46,10 @@ def read_within(node: gast.AST) -> frozenset[str]:
 
 @functools.cache
 def functions_with_attributes(node: gast.AST) -> frozenset[gast.AST]:
-    """The functions inside one that get attributes there: by their names, or as one of those that a loop goes over."""
+    """The functions inside one that get attributes there: by their names, or as one of those that a loop goes over.
+
+    Calls among them may be of `functools.partial`.
+    """
     within = list(gast.walk(node))
     owners = {_dotted(n.value) for n in within if isinstance(n, gast.Attribute) and isinstance(n.ctx, gast.Store)}
     owners.discard(None)
@@ -55,7 +58,7 @@ def functions_with_attributes(node: gast.AST) -> frozenset[gast.AST]:
             owners |= {_dotted(e) for e in getattr(n.iter, "elts", ()) if isinstance(e, gast.Name)}
     named = {n for n in within if isinstance(n, gast.FunctionDef) and n.name in owners}
     lambdas = [n.value for n in within if isinstance(n, gast.Assign) and any(_dotted(t) in owners for t in n.targets)]
-    return frozenset(named.union(n for n in lambdas if isinstance(n, gast.Lambda)))
+    return frozenset(named.union(n for n in lambdas if isinstance(n, gast.Lambda | gast.Call)))
 
 
 def _dotted(node: Any) -> str | None:

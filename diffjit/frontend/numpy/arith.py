@@ -343,6 +343,13 @@ class Arith(Mixin):
             else ""
         )
 
+    def compare_signs(self, kind: str, left: Any, right: Any) -> Any:
+        """`n < 0` and `n >= 0` of an int that is never negative, as a length; None of all else."""
+        if kind not in ("less", "greater_equal") or not isinstance(right, Static) or type(right.obj) is not int:
+            return None
+        is_int = isinstance(left, Value) and isinstance(left.type, Scalar) and left.type.dtype.kind in "iu"
+        return Static(kind == "greater_equal") if is_int and right.obj == 0 and self.sign(left) == "+" else None
+
     def known_sign(self, value: Any) -> int | None:
         """-1, 0 or 1 where a number follows in sign from what the program is specialised for."""
         if value in self.param_paths:

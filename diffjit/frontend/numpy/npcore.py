@@ -441,16 +441,14 @@ class NumpyCore(Mixin):
     ) -> Any:
         if (fields := self.fields_of(dtype)) is not None:
             return self.call(Static(records.listed), [object, *fields], {})
-        if is_object(dtype):
-            return self.array_of_objects(object)
+        if (made := self.as_objects(object, dtype)) is not None:
+            return self.call_method(made, "copy", []) if made is object and copy.obj else made
         if isinstance(copy, Static) and copy.obj and self.copies_itself(object):
             return self.np_array(self.as_array(object, dtype, copy=copy), dtype, Static(False), order, ndmin)
         object = self.as_array(object, dtype)  # noqa: A001 - NumPy's name
         others = self.array_of_others(object, dtype)
         if others is not None:
             return others
-        if is_none(dtype) and self.count_of_objects(object) is not None:
-            return self.array_of_objects(object)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
         if isinstance(copy, Static) and not copy.obj:
             out = self.np_asarray(object, dtype, order)
@@ -501,8 +499,8 @@ class NumpyCore(Mixin):
 
     @core(np.asarray)
     def np_asarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, *, copy: Any = NONE, **_: Any) -> Any:
-        if is_object(dtype):
-            return self.array_of_objects(a)
+        if (made := self.as_objects(a, dtype)) is not None:
+            return made
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
         wanted = None if is_none(dtype) else self.dtype_of(dtype)

@@ -169,8 +169,8 @@ class NumpyMethods(Mixin):
 
     def viewed(self, a: Value, args: list[Any], node: Any) -> Any:
         """a.view(): the same elements."""
-        if len(args) == 1 and isinstance(args[0], Static) and args[0].obj is np.matrix:
-            return self.call(Static(np.asmatrix), [a], {}, node)
+        if len(args) == 1 and isinstance(args[0], Static) and args[0].obj is np.matrixlib.matrix:
+            return self.call(Static(np.matrixlib.asmatrix), [a], {}, node)
         for x in args:
             cls = x.obj if isinstance(x, Static) and isinstance(x.obj, type) and issubclass(x.obj, np.ndarray) else None
             if cls not in (None, np.ndarray):

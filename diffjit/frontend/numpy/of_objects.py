@@ -35,6 +35,15 @@ class ObjectArrays(Mixin):
         """An array of objects with one item everywhere."""
         return self.call(Static(room(_ROOM).filled), [shape, item], {})
 
+    def as_objects(self, value: Any, dtype: Any) -> Any:
+        """What `np.asarray` makes of an array of objects, which is itself, and of functions; None of other things."""
+        if not is_none(dtype) and not is_object(dtype):
+            return None
+        if isinstance(value, av.Ref) and self.object_class(value) is room(_ROOM).OfObjects:
+            return value
+        alone = is_object(dtype) or self._is_function(value) or self.count_of_objects(value) is not None
+        return self.array_of_objects(value) if alone else None
+
     def array_of_objects(self, value: Any) -> Any:
         """An array of objects of what lists hold.
 
@@ -66,8 +75,11 @@ class ObjectArrays(Mixin):
         plain = bool(items) and all(self._counts_as_one(i) for i in items)
         return len(items) if plain else None
 
+    def _is_function(self, item: Any) -> bool:
+        return isinstance(item, (av.Fn, av.Bound, av.Partial)) or (isinstance(item, Static) and callable(item.obj))
+
     def _counts_as_one(self, item: Any) -> bool:
-        if isinstance(item, (av.Fn, av.Bound, av.Partial)) or (isinstance(item, Static) and callable(item.obj)):
+        if self._is_function(item):
             return True
         cls = self.object_class(item)
         asked = ("__len__", "__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")

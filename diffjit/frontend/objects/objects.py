@@ -42,8 +42,9 @@ def has_plain_version(method: types.FunctionType) -> bool:
     return method in COMPOSITES
 
 
-# Of a method they are its function's.
+# Of a method they are its function's, and so are those that a user has set.
 _OF_FUNCTIONS = (
+    "__name__",
     "__doc__",
     "__annotations__",
     "__module__",
@@ -266,16 +267,18 @@ class Objects(Mixin):
             return av.Method(owner, name)
         if isinstance(owner, av.Fn | av.Method) and name == "__name__":
             return Static(owner.name)
-        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+        if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
+            known = {"func": owner.function, "args": av.Tup(owner.args)}
+            return known[name] if name in known else self.new(av.DictC(dict(owner.kwargs)))
+        if isinstance(owner, av.Fn | av.Partial) and owner.attributes is not None and not name.startswith("__"):
             return self.get_attribute(owner.attributes, name, node)
         if isinstance(owner, av.Bound) and name in ("__self__", "__func__"):
             return owner.receiver if name == "__self__" else owner.function
-        if isinstance(owner, av.Bound) and name in ("__name__", *_OF_FUNCTIONS):
+        of_function = name in _OF_FUNCTIONS or not name.startswith("__")
+        if isinstance(owner, av.Bound) and of_function:
             return self.get_attribute(owner.function, name, node)
-        if isinstance(owner, av.Fn) and owner.pyfunc is not None and name in _OF_FUNCTIONS:
+        if isinstance(owner, av.Fn) and owner.pyfunc is not None and of_function:
             return self.static_attribute(owner.pyfunc, name, node)
-        if isinstance(owner, av.Partial) and name in ("func", "args", "keywords"):
-            return {"func": owner.function, "args": av.Tup(owner.args)}[name]
         if isinstance(owner, av.Descriptor) and name in ("setter", "getter", "deleter"):
             return av.Method(owner, name)
         if isinstance(owner, av.Iter) and owner.kind == "super":
@@ -320,7 +323,7 @@ class Objects(Mixin):
             plain = stand_in(obj)  # of SciPy's classes, what is written as a program
             obj = plain if hasattr(plain, name) and not name.startswith("__") else obj
         owner = self.static_attribute_set(obj, name)
-        if owner is not None:
+        if owner is not None and self.cells["v", owner, name] is not av.UNBOUND:
             return self._local(owner, name, node)
         if obj is sys and name in STREAMS:
             return Static(STREAMS[name])
@@ -557,15 +560,16 @@ class Objects(Mixin):
             else:
                 self.assign_array(target, value, node)
             return
-        if isinstance(owner, Static) and self.set_static_attribute(owner.obj, name, value):
+        outside = owner.pyfunc if isinstance(owner, av.Fn) else owner.obj if isinstance(owner, Static) else None
+        if self.set_static_attribute(outside, name, value):
             return
-        if isinstance(owner, av.Fn) and owner.attributes is not None and not name.startswith("__"):
+        if isinstance(owner, av.Fn | av.Partial) and owner.attributes is not None and not name.startswith("__"):
             self.set_attribute(owner.attributes, name, value, node)
             return
         cure = "set it once before, or return the new value"
         error = self.unsupported("DJ127", f"attribute `{name}` of {describe(owner)} is assigned", node, cure)
-        if isinstance(owner, Value) and not hasattr(np.ndarray, name):
-            error.python = AttributeError  # numbers and arrays take no attributes; labelled ones do
+        if isinstance(owner, av.Bound) or (isinstance(owner, Value) and not hasattr(np.ndarray, name)):
+            error.python = AttributeError  # numbers, arrays and methods take no attributes; labelled arrays do
         raise error
 
     def delete_attribute(self, owner: Any, name: str, node: Any) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import types
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -146,7 +148,11 @@ class Expressions(Mixin):
         return self.choose(test, then, other)
 
     def eval_Call(self, node: gast.AST) -> Any:
-        return self.called_as_written(self.eval(node.func), node)
+        function = self.eval(node.func)
+        made = self.called_as_written(function, node)
+        if isinstance(made, av.Partial) and isinstance(function, Static) and function.obj is functools.partial:
+            return replace(made, attributes=self._attributes_of(node))
+        return made
 
     def called_as_written(self, function: Any, node: gast.AST) -> Any:
         """A call of a function that was found already, with the arguments that a call has."""
@@ -240,9 +246,13 @@ class Expressions(Mixin):
         if not frame.class_body:  # methods do not see the names of their class
             seen = {**outer.locals_of, frame.uid: frame.local}
             scope = av.Scope((frame.uid, *outer.frames), outer.pyfunc, outer.namespace, seen)
-        told = node in functions_with_attributes(frame.fn.node)
-        attributes = self.new(av.ObjC(_Function, {})) if told else None
+        attributes = self._attributes_of(node)
         return av.Fn(node, name, frame.fn.file, defaults, kw, scope, None, frame.fn.owner, attributes)
+
+    def _attributes_of(self, node: gast.AST) -> av.Ref | None:
+        """The object that holds the attributes of a function that is made here, where it gets some."""
+        told = node in functions_with_attributes(self.frames[-1].fn.node)
+        return self.new(av.ObjC(_Function, {})) if told else None
 
     def eval_Attribute(self, node: gast.AST) -> Any:
         return self.get_attribute(self.eval(node.value), node.attr, node)

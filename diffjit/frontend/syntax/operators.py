@@ -225,7 +225,10 @@ class Operators(Mixin):
         return held.cls if isinstance(held, av.ObjC) else None
 
     def eval_Compare(self, node: gast.AST) -> Any:
-        return self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+        since = len(self.questions)
+        found = self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
+        self.ask_no_more(node, since)
+        return found
 
     def compare_chain(self, left: Any, links: list[Any], node: gast.AST) -> Any:
         """`left < a < b ...`: each operand is evaluated once, and no further than needed."""
@@ -286,7 +289,7 @@ class Operators(Mixin):
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
         self.check_sequences(kind, left, right, node)
-        return self.ew(kind, left, right)
+        return self.compare_signs(kind, left, right) or self.ew(kind, left, right)
 
     def compare_exactly(self, kind: str, number: Value, exact: Any) -> Any:
         """A float beside a decimal or fraction, which may lie between two floats."""

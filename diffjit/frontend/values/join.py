@@ -452,7 +452,8 @@ def join_leaves(a: Leaf, b: Leaf) -> Template:
     if a.value is not None and a.value is b.value:
         return a
     ta, tb = a.type, b.type
-    if isinstance(ta, Scalar) != isinstance(tb, Scalar):  # read where the paths meet: `analysis.numbers`
+    if isinstance(ta, Scalar) != isinstance(tb, Scalar) or _unlike_numbers(ta, tb):
+        # Read where the paths meet: `analysis.numbers`.
         ta, tb = (Scalar(t.dtype) if isinstance(t, Array) and t.ndim == 0 else t for t in (ta, tb))
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
         return Leaf(join_scalars(ta, tb))
@@ -468,6 +469,12 @@ def join_leaves(a: Leaf, b: Leaf) -> Template:
             return Leaf(List(inner.type))
     cure = ALIKE if {type(ta), type(tb)} == {Scalar, Array} else ""
     return Bad(f"{describe_type(ta)} on one path and {describe_type(tb)} on another", cure=cure)
+
+
+def _unlike_numbers(ta: Type, tb: Type) -> bool:
+    """Two arrays without dimensions, of different dtypes."""
+    without = [isinstance(t, Array) and t.ndim == 0 for t in (ta, tb)]
+    return all(without) and ta.dtype != tb.dtype  # pyright: ignore[reportAttributeAccessIssue] - they are arrays
 
 
 def _settled_dims(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -289,7 +289,7 @@ def kind_of(value: Any) -> Any:
         case av.Iter() if value.kind in ("enumerate", "zip", "reversed", "map", "filter", "iter", "view", "super"):
             return ("iterator", value.kind, len(value.parts))
         case av.Partial():
-            return ("partial", len(value.args), tuple(value.kwargs))
+            return ("partial", len(value.args), tuple(value.kwargs), value.attributes is None)
         case av.Fn() if value.pyfunc is None:
             named = tuple(value.kw_defaults), value.attributes is None
             return ("function", id(value.node), value.scope.frames, len(value.defaults), *named)
@@ -334,10 +334,9 @@ def split(value: Any) -> tuple[Any, ...]:
         case av.Iter():
             return value.parts
         case av.Partial():
-            return (value.function, *value.args, *value.kwargs.values())
+            return (value.function, *value.args, *value.kwargs.values(), *_attributes(value))
         case av.Fn():
-            attributes = () if value.attributes is None else (value.attributes,)
-            return (*value.defaults, *value.kw_defaults.values(), *attributes)
+            return (*value.defaults, *value.kw_defaults.values(), *_attributes(value))
         case av.Format():
             return tuple(p[0] for p in value.parts if not isinstance(p, str))
     raise AssertionError(value)
@@ -379,8 +378,9 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             return replace(like, parts=parts)
         case av.Partial():
             n = len(like.args) + 1
-            kwargs = dict(zip(like.kwargs, parts[n:], strict=True))
-            return replace(like, function=parts[0], args=parts[1:n], kwargs=kwargs)
+            kwargs = dict(zip(like.kwargs, parts[n:], strict=False))
+            attributes = None if like.attributes is None else parts[-1]
+            return replace(like, function=parts[0], args=parts[1:n], kwargs=kwargs, attributes=attributes)
         case av.Fn():
             n = len(like.defaults)
             attributes = None if like.attributes is None else parts[-1]
@@ -390,6 +390,11 @@ def rebuild(like: Any, parts: tuple[Any, ...]) -> Any:
             values = iter(parts)
             return av.Format(tuple(p if isinstance(p, str) else (next(values), p[1]) for p in like.parts))
     raise AssertionError(like)
+
+
+def _attributes(function: av.Fn | av.Partial) -> tuple[Any, ...]:
+    """What holds the attributes of a function, if it gets some."""
+    return () if function.attributes is None else (function.attributes,)
 
 
 def with_parts(node: Node, children: Any) -> Node:

@@ -197,6 +197,7 @@ class Partial:
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    attributes: Any = None  # as of a function
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -334,10 +334,11 @@ def numpys_number(x):
 
 def widened(function, x, is_outside):
     """A function of real numbers where all are in its domain, of complex ones otherwise."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return numpys_number(function(x))
-    return numpys_number(function(as_complex(x)) if np.any(is_outside(x)) else function(x))
+    numbers = np.asarray(x)
+    if numbers.dtype.kind == "c":
+        return numpys_number(function(numbers))
+    outside = is_outside(x) if np.ndim(x) == 0 else np.any(is_outside(numbers))  # a length never is
+    return numpys_number(function(as_complex(numbers)) if outside else function(numbers))
 
 
 def is_negative(x):

@@ -175,6 +175,24 @@ def whether_it_is_true(x):
     return x[0] if np.array([x[0], x[1]], dtype=object) else x[1]
 
 
+def functions_and_new_axes(x):
+    """As estimators take what they are given: one function, a list of them, or an array of either."""
+    total = 0.0
+    for given in (np.sin, [np.sin, lambda y: y * x[0]], np.array([np.cos, np.exp])):
+        functions = np.asarray(np.atleast_1d(given))
+        total += sum(f(x[1]) * (k + 1) for k, f in enumerate(functions)) * functions.ndim
+    cells = np.array([1, 2, 3], dtype=object)
+    copy, same = np.array(cells), np.asarray(cells)
+    copy[1], same[2] = x[0], x[2]
+    return total + copy[1] * copy[2] + cells[2] * cells[None, :, np.newaxis][0, 1, 0] + np.array(np.tan).item()(x[1])
+
+
+def test_functions_and_new_axes():
+    of_an_array(functions_and_new_axes, X)
+    assert np.atleast_2d(np.array([np.sin, np.cos])).shape == (1, 2)
+    assert dj.jit(lambda x: x * len(np.atleast_2d(np.array([np.sin, np.cos]))[0]), backend="python")(2.0) == 4.0
+
+
 @pytest.mark.parametrize("f", [out_of_bounds, too_many, rows_that_do_not_fit, sequences_as_floats, whether_it_is_true])
 def test_errors_are_those_of_numpy(f):
     with pytest.raises((IndexError, ValueError)) as wanted:

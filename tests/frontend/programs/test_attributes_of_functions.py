@@ -1,5 +1,7 @@
 """Functions that get attributes where they are defined, as SciPy asks for those of events."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -77,8 +79,38 @@ def of_an_attribute(p):
     return w
 
 
+def line(slope, offset, t):
+    return slope * t + offset
+
+
+class Event:
+    def __init__(self, slope):
+        self.test = partial(line, slope, offset=1.0)
+        self.test.terminal = True
+
+
+def of_partials(p):
+    rise = partial(line, p[0], offset=p[1])
+    rise.weight, rise.kind = p[2], 3
+    if p[0] > 1.0:  # noqa: SIM108 - statements, as programs have them
+        fall = partial(line, -p[0], offset=2.0)
+    else:
+        fall = partial(line, p[0] * p[1], offset=3.0)
+    fall.weight = p[1]
+    total = 0.0
+    for k in range(3):
+        rise.weight = rise.weight + p[0] * k
+        total += rise(t=0.5 * k) * rise.weight + fall(t=1.0) * fall.weight
+    other = Event(p[2]).test
+    return (
+        total * rise.kind
+        + getattr(fall, "kind", 2.0) * p[1]
+        + hasattr(rise, "func") * rise.keywords["offset"] * other(t=2.0) * other.terminal
+    )
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("f", [swings, counted, on_two_paths, within_itself, of_an_attribute])
+@pytest.mark.parametrize("f", [swings, counted, on_two_paths, within_itself, of_an_attribute, of_partials])
 def test_derivatives(f, backend):
     h = 1e-6
     slopes = [(f(P + h * e) - f(P - h * e)) / (2 * h) for e in np.eye(3)]

@@ -132,3 +132,37 @@ def test_a_number_that_a_function_gives_has_no_other_name(backend):
     assert value == pytest.approx(changed(X), rel=1e-12)
     steps = 1e-6 * np.eye(3)
     np.testing.assert_allclose(slope, [(changed(X + h) - changed(X - h)) / 2e-6 for h in steps], rtol=1e-7, atol=1e-8)
+
+
+def middle(x, names):
+    """Python's number or NumPy's, as the run decides."""
+    t = 1000.0
+    for k in range(len(x)):
+        if x[k] > 0.5:
+            t = x[k]
+    if type(t) is list or type(t) == tuple or type(t) in (str, dict):  # noqa: E721 - as programs have it
+        return t[0]
+    return t * len(names) if type(t) not in [int, float, np.float64] else t * 3.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_type_of_a_number_is_asked_whether_it_is_another_one(backend):
+    for x in (X, -X):
+        value, slope = dj.value_and_grad(middle, backend=backend)(x, "names")
+        assert value == middle(x, "names")
+        np.testing.assert_array_equal(slope, [0.0, 0.0, 3.0 if x is X else 0.0])
+
+
+def whether_it_is_python_own(t):
+    return type(t) is float
+
+
+def kept_under_a_name(t):
+    kind = type(t)
+    return kind is list
+
+
+@pytest.mark.parametrize("asks", [whether_it_is_python_own, kept_under_a_name])
+def test_the_type_of_a_number_that_decides_is_refused(asks):
+    with pytest.raises(dj.DiffjitError, match="depends on the path taken"):
+        dj.grad(lambda x: x[1] if asks(x[0] if x[2] > 0.5 else 1.0) else x[0])(X)

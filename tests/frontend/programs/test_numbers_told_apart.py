@@ -314,3 +314,66 @@ def test_an_array_of_ints_or_floats_is_returned_as_floats(backend):
         np.testing.assert_allclose(pullback((0.0, np.array([1.0, 2.0, 3.0])))[0], np.dot(slope, [1, 2, 3]), rtol=1e-12)
         lanes = dj.vmap(axis_and_angle, backend=backend)(np.array([0.5, 1.5]))
         np.testing.assert_array_equal(lanes[1], [axis_and_angle(0.5)[1], axis_and_angle(1.5)[1]])
+
+
+def polarisation(x):
+    """Real where the wave propagates, complex where it does not; the axis is one of ints at normal incidence."""
+    root = np.sqrt(1.0 - x) * np.ones(2) if x < 1.0 else 1j * np.sqrt(x - 1.0) * np.ones(2)
+    axis = np.array([0, 1]) if x < 0.5 else root * x
+    return root, axis, np.abs(axis)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_an_array_of_real_or_complex_numbers_is_returned_as_complex_numbers(backend):
+    seeds = np.array([1.0 + 2.0j, 0.5 - 1.0j]), np.array([-1.0j, 0.3 + 0.0j]), np.array([0.7, -0.2])
+    for x in (0.25, 0.75, 1.5):
+        found, wanted = dj.jit(polarisation, backend=backend)(x), polarisation(x)
+        assert [v.dtype for v in found] == [np.complex128, np.complex128, np.float64]
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(got, want)
+        ends = zip(polarisation(x - 1e-6), polarisation(x + 1e-6), strict=True)
+        slopes = [(np.asarray(b, complex) - a) / 2e-6 for a, b in ends]
+        along = dj.jvp(polarisation, (x,), (1.0,), backend=backend)[1]
+        for got, want in zip(along, slopes, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-12)
+        _, pullback = dj.vjp(polarisation, x, backend=backend)
+        want = sum(np.sum(seed * slope) for seed, slope in zip(seeds, slopes, strict=True)).real
+        np.testing.assert_allclose(pullback(seeds)[0], want, rtol=1e-8)
+
+
+def harmonics(x):
+    """Lengths have real roots, so that what is made of them may be a length."""
+    root = np.lib.scimath.sqrt(x.shape[0])
+    side = int(root)
+    grid = x.reshape((side, side))
+    below = x[0] if x.size < 0 else 2.0 * x[1]
+    return (grid @ grid).sum() * root + below, np.lib.scimath.log(x.size + 1)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_lengths_are_never_negative(backend):
+    x = np.array([0.3, 0.7, -0.2, 1.1])
+    found, wanted = dj.jit(harmonics, backend=backend)(x), harmonics(x)
+    assert [type(v) for v in found] == [type(v) for v in wanted] == [np.float64] * 2
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    steps = 1e-6 * np.eye(4)
+    slope = [(harmonics(x + h)[0] - harmonics(x - h)[0]) / 2e-6 for h in steps]
+    np.testing.assert_allclose(dj.grad(lambda x: harmonics(x)[0], backend=backend)(x), slope, rtol=1e-8)
+    loop = dj.jit(lambda n: sum([k for k in range(n) if k - 2 < 0 or k >= 0 > k - 4]), backend=backend)
+    assert loop(7) == sum([k for k in range(7) if k - 2 < 0 or k >= 0 > k - 4])
+
+
+def test_what_is_refused_behind_numbers_that_are_told_apart_is_told():
+    def model(x):
+        axis = np.array([0, 1, 0]) if x[0] < 0.1 else np.array([1j * x[0], x[1], 2.0])
+        side = np.cross(axis, np.array([1.0, 2.0, 3.0]))
+        return np.sum(np.abs(side)) * int(x[2] + 0j)
+
+    with pytest.raises(dj.DiffjitError, match="int does not take complex numbers"):
+        dj.grad(model)(np.array([0.3, 0.4, 0.5]))
+
+    def either(x):  # here the two types are what is refused
+        return 1.0 if x[0] < 0.1 else x
+
+    with pytest.raises(dj.DiffjitError, match="DJ304"):
+        dj.jit(either)(np.array([0.3, 0.4, 0.5]))

@@ -150,7 +150,7 @@ class Sparse(Shared, Entrywise):
 
     def todense(self):
         """As a dense matrix, of NumPy's class of matrices where this is of SciPy's."""
-        return np.asmatrix(self.toarray()) if self.matrix else self.toarray()
+        return np.matrixlib.asmatrix(self.toarray()) if self.matrix else self.toarray()
 
     def dot(self, other):
         """The product with a vector or matrix."""
@@ -254,7 +254,7 @@ class Sparse(Shared, Entrywise):
         out = np.zeros(self.shape[1 - axis], data.dtype)
         np.add.at(out, col if axis == 0 else row, data)
         if self.matrix:
-            return np.asmatrix(out) if axis == 0 else np.asmatrix(out).T
+            return np.matrixlib.asmatrix(out) if axis == 0 else np.matrixlib.asmatrix(out).T
         return out
 
     def mean(self, axis=None, dtype=None, out=None):
@@ -439,7 +439,7 @@ class Compressed(Sparse):
             row, col = row + np.zeros_like(col), col + np.zeros_like(row)
             outer, inner = (row, col) if self.form == "csr" else (col, row)
             found = elements(self.data, self.indices, self.indptr, outer, inner)
-            return found[0] if all(one) else np.asmatrix(found) if self.matrix else found
+            return found[0] if all(one) else np.matrixlib.asmatrix(found) if self.matrix else found
         if any(one) and not self.matrix:
             raise NotImplementedError("a row or column of a sparse array, as a vector: take A[[k]], or toarray()[k]")
         data, new, at = in_rows(*self.entries(), height, row)

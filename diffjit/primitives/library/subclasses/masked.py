@@ -15,41 +15,21 @@ import numpy as np
 from numpy import ma
 
 from diffjit.labels import Constant
+from diffjit.primitives.library.subclasses.beyond_masks import (
+    default_fill,
+    domain_of,
+    fill_of,
+    leaves_masks,
+    of_numbers,
+)
 from diffjit.primitives.library.subclasses.held import METHODS, Held, name_of
 from diffjit.primitives.random.draws import fixed
 from diffjit.primitives.registry import constant, implements
 
 _TINY = float(np.finfo(float).tiny)
-_DOMAINS = {
-    "sqrt": lambda x: x < 0.0,
-    "log": lambda x: x <= 0.0,
-    "log2": lambda x: x <= 0.0,
-    "log10": lambda x: x <= 0.0,
-    "arcsin": lambda x: (x > 1.0) | (x < -1.0),
-    "arccos": lambda x: (x > 1.0) | (x < -1.0),
-    "arccosh": lambda x: x < 1.0,
-    "arctanh": lambda x: (x > 1.0 - 1e-15) | (x < -1.0 + 1e-15),
-    "tan": lambda x: np.abs(np.cos(x)) < 1e-35,
-}
 _BARE = "entries that are masked where there is no mask yet: np.ma.masked_where(condition, x) makes one"
 _NOTHING = "a result that is masked as a whole: test m.count() before"
 _METHODS = {**METHODS, np.ravel: "ravel"}
-_LENGTHS = {np.shape, np.size, np.ndim}
-
-
-def domain_of(function):
-    """The arguments that a function is not defined for, as a function; None of one that is defined everywhere."""
-    return _DOMAINS.get(function.__name__)
-
-
-def fill_of(function):
-    """What NumPy's own ufunc leaves where it is not defined."""
-    return float(np.ma.core.ufunc_fills[function])
-
-
-def default_fill(dtype):
-    """What stands for entries that do not count where nothing else was asked for."""
-    return np.asarray(ma.default_fill_value(dtype)).item()
 
 
 def method_of(function):
@@ -57,17 +37,12 @@ def method_of(function):
     return _METHODS.get(function, "")
 
 
-def is_length(function):
-    """Whether a function asks for lengths."""
-    return function in _LENGTHS
-
-
 def soft():
     """Assignments reach entries that do not count."""
     return Constant(False)
 
 
-constant(soft, domain_of, fill_of, default_fill, method_of, is_length)
+constant(soft, method_of)
 
 
 def data_of(a):
@@ -144,6 +119,16 @@ def raw(mask, function, *operands):
     """A function of elements, whose derivatives are those of entries that count."""
     there = function(*[safe(mask, x) for x in operands])
     return np.where(mask, fixed(function(*operands)), there) if is_mask(mask) else there
+
+
+def product(a, b):
+    """`np.dot`, which looks at no mask: the result has that of an operand, where as many entries as it has."""
+    values, of = np.dot(data_of(a), data_of(b)), a if isinstance(a, ma.MaskedArray) else b
+    if np.ndim(values) == 0 or not is_mask(mask_of(of)):
+        return values if np.ndim(values) == 0 else masked(values, False, fill_kept(of))
+    alike = values.size == mask_of(of).size
+    mask = mask_of(of).reshape(values.shape).copy() if alike else np.zeros(values.shape, bool)
+    return masked(np.where(mask, fixed(values), values), mask, fill_kept(of))
 
 
 def undone(mask, before, after):
@@ -276,8 +261,13 @@ class Masked(Held):
             return getattr(args[0], method_of(func))(*args[1:], **kwargs)
         if func is np.where and not isinstance(args[1], ma.MaskedArray) and not isinstance(args[2], ma.MaskedArray):
             return np.where(data_of(args[0]), args[1], args[2])
-        if is_length(func):
-            return func(self.held_values, *args[1:])
+        if of_numbers(func):
+            return func(*[place(a) for a in args], **kwargs)
+        if func is np.dot:
+            return product(*args, **kwargs)
+        if leaves_masks(func):
+            found = func(*[place(a) for a in args], **kwargs)
+            return masked(found, False, fill_kept(args[-1])) if isinstance(args[-1], ma.MaskedArray) else found
         raise NotImplementedError(f"np.{name_of(func)} of a masked array: of m.filled(...) or m.compressed()")
 
     def __getattr__(self, name):

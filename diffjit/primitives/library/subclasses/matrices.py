@@ -47,7 +47,7 @@ def parsed(text):
     """The numbers of a text like "1 2; 3 4"."""
     with warnings.catch_warnings():  # NumPy advises against the class
         warnings.simplefilter("ignore", PendingDeprecationWarning)
-        return np.asarray(np.matrix(text))
+        return np.asarray(np.matrixlib.matrix(text))
 
 
 constant(made_by, method_of, parsed)
@@ -55,7 +55,7 @@ constant(made_by, method_of, parsed)
 
 def plain(value):
     """The array of a matrix, also of those in a list; anything else is itself."""
-    if isinstance(value, np.matrix):
+    if isinstance(value, np.matrixlib.matrix):
         return value.held_values
     if isinstance(value, tuple):
         return tuple([plain(v) for v in value])
@@ -95,16 +95,16 @@ def is_matrix_product(other):
     return isinstance(other, np.ndarray | list | tuple)
 
 
-@implements(np.matrix)
+@implements(np.matrixlib.matrix)
 class Matrix(Held):
     """An array of two dimensions."""
 
-    stands_for = np.matrix
+    stands_for = np.matrixlib.matrix
 
     def __init__(self, data, dtype=None, copy=True):
         if isinstance(data, str):
             values = parsed(data)
-        elif isinstance(data, np.matrix):
+        elif isinstance(data, np.matrixlib.matrix):
             values = data.held_values
         else:
             values = np.asarray(data)
@@ -128,7 +128,7 @@ class Matrix(Held):
         if kind == "":
             raise NotImplementedError(f"`{name_of(func)}` of an np.matrix: take np.asarray(m) first")
         given = func(*[plain(x) for x in args], **{name: plain(x) for name, x in kwargs.items()})
-        if kind == "array" or (kind == "of the last" and not isinstance(args[1], np.matrix)):
+        if kind == "array" or (kind == "of the last" and not isinstance(args[1], np.matrixlib.matrix)):
             return given
         if kind == "of the last":
             return matrix(given)
@@ -223,7 +223,7 @@ class Matrix(Held):
     def __setitem__(self, key, value):
         if is_basic(key):
             target = self[key]
-            if isinstance(target, np.matrix):
+            if isinstance(target, np.matrixlib.matrix):
                 target.held_values[...] = plain(value)
                 return
         self.held_values[plain(key)] = plain(value)
@@ -251,7 +251,7 @@ class Matrix(Held):
     # Operators.
 
     def __mul__(self, other):
-        if isinstance(other, np.matrix):
+        if isinstance(other, np.matrixlib.matrix):
             return matrix(np.dot(self.held_values, other.held_values))
         if is_matrix_product(other):
             return matrix(np.dot(self.held_values, np.atleast_2d(np.asarray(other))))
@@ -484,10 +484,10 @@ def collapsed(values, axis, out):
     return values[0, 0] if axis is None else matrix(values)
 
 
-@implements(np.asmatrix)
+@implements(np.matrixlib.asmatrix)
 def asmatrix(data, dtype=None):
     """A matrix that shows the array."""
-    if isinstance(data, np.matrix) and dtype is None:
+    if isinstance(data, np.matrixlib.matrix) and dtype is None:
         return data
     return Matrix(data, dtype, copy=False)
 

@@ -183,16 +183,18 @@ class OfObjects:
         return OfObjects(self.held_items, self.shape[1:], start, self.held_steps[1:])
 
     def spread(self, key):
-        """An index for each axis."""
+        """An index for each axis, and None for each new one."""
         keys = key if isinstance(key, tuple) else (key,)
+        given = len([k for k in keys if k is not None and k is not Ellipsis])
+        if given > len(self.shape):
+            raise IndexError(
+                f"too many indices for array: array is {len(self.shape)}-dimensional, but {given} were indexed"
+            )
+        others = [slice(None)] * (len(self.shape) - given)
         if Ellipsis in [k for k in keys if k is Ellipsis]:
             at = [k is Ellipsis for k in keys].index(True)
-            keys = (*keys[:at], *[slice(None)] * (len(self.shape) - len(keys) + 1), *keys[at + 1 :])
-        if len(keys) > len(self.shape):
-            raise IndexError(
-                f"too many indices for array: array is {len(self.shape)}-dimensional, but {len(keys)} were indexed"
-            )
-        return (*keys, *[slice(None)] * (len(self.shape) - len(keys)))
+            return (*keys[:at], *others, *keys[at + 1 :])
+        return (*keys, *others)
 
     def is_item(self, key):
         """Whether an index is of one item."""
@@ -208,8 +210,11 @@ class OfObjects:
 
     def view(self, key):
         """What slices and numbers select."""
-        start, shape, steps = self.held_start, (), ()
-        for axis, k in enumerate(self.spread(key)):
+        start, shape, steps, axis = self.held_start, (), (), 0
+        for k in self.spread(key):
+            if k is None:
+                shape, steps = (*shape, 1), (*steps, self.size)
+                continue
             step = self.held_steps[axis]
             if isinstance(k, slice):
                 chosen = range(self.shape[axis])[k]
@@ -219,6 +224,7 @@ class OfObjects:
                 start = start + step * self.within(k, axis)
             else:
                 raise NotImplementedError("this index of an array of objects: take numbers, slices, or a list of them")
+            axis = axis + 1
         return OfObjects(self.held_items, shape, start, steps)
 
     def chosen(self, key):
