@@ -257,7 +257,7 @@ class Operators(Mixin):
             outcome = self.own_truth(self.contains(left, right, node))
             return outcome if isinstance(op, gast.In) else self.logical_not(outcome)
         kind = COMPARE[type(op)]
-        return self.compare_kind(kind, left, right, node)
+        return self.compare_signs(kind, left, right) or self.compare_kind(kind, left, right, node)
 
     @for_each
     def compare_kind(self, kind: str, left: Any, right: Any, node: gast.AST | None = None) -> Any:
@@ -289,7 +289,7 @@ class Operators(Mixin):
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
         self.check_sequences(kind, left, right, node)
-        return self.compare_signs(kind, left, right) or self.ew(kind, left, right)
+        return self.ew(kind, left, right)
 
     def compare_exactly(self, kind: str, number: Value, exact: Any) -> Any:
         """A float beside a decimal or fraction, which may lie between two floats."""
