@@ -184,8 +184,9 @@ class NumpyShapes(Mixin):
         if flat in self.flat_of:
             return self.array_get(self.flatten(self.flat_of[flat]), index, node)
         part = self.array_get(flat, index, node)
-        is_view = isinstance(part, Value) and isinstance(part.type, Array) and part.op.kind == "view"
-        return self.copy(part) if is_view else part
+        if isinstance(part, Value) and isinstance(part.type, Array) and part.op is not None and part.op.kind == "view":
+            return self.copy(part)
+        return part
 
     def is_flat(self, value: Any) -> bool:
         """Whether this stands for `a.flat`."""

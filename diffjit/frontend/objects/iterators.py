@@ -442,7 +442,7 @@ class Iterators(Mixin):
     def it_tee(self, iterable: Any, n: Any = Static(2)) -> Any:
         if isinstance(iterable, Value) and isinstance(iterable.type, Array):
             iterable = self.mark_unchanging(iterable, _TEE)
-        elif self.is_list_of_known_length(iterable):
+        elif isinstance(iterable, av.Ref) and self.is_list_of_known_length(iterable):
             self.freeze(self.cells, iterable.uid, "is gone through by `tee`")
         self.list_at_once(iterable, "tee", lists=True)
         return self.call_plain(containers.tee, iterable, n, node=None)
