@@ -74,7 +74,7 @@ def test_the_corpus(name, derived):
     function = dj.grad(case.function) if derived else case.function
     try:
         found, wanted = both(function, case.args())
-    except (Uncompiled, dj.DiffjitError, UnboundLocalError):
+    except (Uncompiled, dj.DiffjitError, UnboundLocalError, NotImplementedError):
         assert name not in QUICK or derived
         return
     assert found == wanted
