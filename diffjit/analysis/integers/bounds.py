@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from diffjit.analysis.integers.running import Running
-from diffjit.analysis.integers.sums import Affine, Sums
+from diffjit.analysis.integers.sums import Affine, Sums, length_read
 from diffjit.analysis.order import Order
 from diffjit.ir.nodes import Block, Op, Value, const_of
 from diffjit.ir.types import Array, Dim, Scalar, Sym
@@ -125,12 +125,8 @@ class Bounds:
         total = self.sums.added(v, self.of)
         if total is not None:
             return total
-        op = v.op
-        array = op.inputs[0].type if op is not None and op.kind == "dim" else None
-        if op is not None and isinstance(array, Array):
-            axis: int = op.attrs["axis"]
-            return self._length(array.dims[axis])
-        return Affine(0, {v: 1})
+        length = length_read(v)
+        return Affine(0, {v: 1}) if length is None else self._length(length)
 
     def _length(self, d: Dim) -> Form:
         if isinstance(d, int):

@@ -14,11 +14,11 @@ Banerjee, "Dependence Analysis for Supercomputing", 1988.)
 
 from __future__ import annotations
 
-from diffjit.analysis.integers.sums import Affine, Sums
+from diffjit.analysis.integers.sums import Affine, Sums, length_read
 from diffjit.analysis.order import Order
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.types import Array, Dim, Sym
+from diffjit.ir.types import Sym
 
 Atom = tuple[str, Value | Sym]  # ("shared" | "read" | "write" | "step", a counter, a number or a length)
 Form = Affine[Atom]
@@ -158,10 +158,8 @@ class _Case:
         total = self.sums.added(v, lambda part: self.affine(part, side))
         if total is not None:
             return total
-        ty = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
-        if v.op is not None and isinstance(ty, Array):
-            axis: int = v.op.attrs["axis"]
-            length: Dim = ty.dims[axis]
+        length = length_read(v)
+        if length is not None:
             return Affine(length, {}) if isinstance(length, int) else Affine(0, {(self._whose(v, side), length): 1})
         loop = self.order.counted_by(v)
         if loop is not None and loop is self.ahead and side == "write":

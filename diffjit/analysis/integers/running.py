@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from diffjit.analysis.integers.sums import length_read
 from diffjit.analysis.order import Order
 from diffjit.dataclass import dataclass
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Op, Value, const_of
-from diffjit.ir.types import INT, Array, Scalar, Sym
+from diffjit.ir.types import INT, Scalar
 from diffjit.ir.walk import has_exit, initial
 
 
@@ -176,16 +177,10 @@ class Running:
 
 def _same(a: Value | None, b: Value | None) -> bool:
     """Whether two numbers are equal for certain: one value, or one length."""
-    return a is b or (a is not None and b is not None and _length(a) is not None and _length(a) == _length(b))
-
-
-def _length(v: Value) -> Sym | None:
-    array = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
-    if v.op is None or not isinstance(array, Array):
-        return None
-    axis: int = v.op.attrs["axis"]
-    d = array.dims[axis]
-    return d if isinstance(d, Sym) else None
+    if a is None or b is None:
+        return a is b
+    length = length_read(a)
+    return a is b or (length is not None and length == length_read(b))
 
 
 def _shifted(v: Value) -> tuple[Value | None, int]:

@@ -16,7 +16,7 @@ from diffjit.analysis.integers.intervals import Intervals
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import Function, Op, Value, const_of
 from diffjit.ir.raising import exact
-from diffjit.ir.types import Array, Scalar, Sym
+from diffjit.ir.types import Array, Dim, Scalar, Sym
 from diffjit.ir.walk import walk
 
 Atom = TypeVar("Atom")
@@ -50,6 +50,15 @@ class Affine(Generic[Atom]):
 
 
 Parts = list[tuple[int, Value]]
+
+
+def length_read(v: Value) -> Dim | None:
+    """The length that a number was read of an array as, as its type has it; None of other numbers."""
+    array = v.op.inputs[0].type if v.op is not None and v.op.kind == "dim" else None
+    if v.op is None or not isinstance(array, Array):
+        return None
+    axis: int = v.op.attrs["axis"]
+    return array.dims[axis]
 
 
 class Sums:
@@ -119,11 +128,6 @@ def _made_with(function: Function) -> dict[Sym, Value]:
 
 def _is_length(number: Value, d: Sym) -> bool:
     """Whether a number was read of an array that has this very length, of which it then says nothing."""
-    op = number.op
-    while op is not None and op.kind == "cast":
-        op = op.inputs[0].op
-    array = op.inputs[0].type if op is not None and op.kind == "dim" else None
-    if op is None or not isinstance(array, Array):
-        return False
-    axis: int = op.attrs["axis"]
-    return array.dims[axis] == d
+    while number.op is not None and number.op.kind == "cast":
+        number = number.op.inputs[0]
+    return length_read(number) == d

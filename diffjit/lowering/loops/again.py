@@ -13,7 +13,7 @@ is computed again by each nest but its own, once it is known which nests there a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from diffjit.ir.nodes import Block, Op, Value
 from diffjit.ir.ops.schema import Cost
@@ -45,11 +45,7 @@ def compute_again(
             continue
         gone.add(op)
         for u in readers:
-            out = Value(op.out.type, name=op.out.name)
-            made = Op(op.kind, list(op.inputs), [out], dict(op.attrs), loc=op.loc)
-            out.op = made
-            u.inputs = [out if v is op.out else v for v in u.inputs]
-            copies.setdefault(u, []).append(made)
+            copies.setdefault(u, []).append(copied_for(op, [u]))
     if gone:
         block.ops = [o for op in block.ops if op not in gone for o in (*copies.get(op, ()), op)]
     return bool(gone)
@@ -67,6 +63,15 @@ def _is_smaller(op: Op) -> bool:
         len(small) < len(dims) or any(a == 1 != b for a, b in zip(small, dims, strict=True))
         for small in map(fuse.dims_of, fuse.array_inputs(op))
     )
+
+
+def copied_for(op: Op, readers: Iterable[Op]) -> Op:
+    """An operation of their own for some who read its result."""
+    out = Value(op.out.type, name=op.out.name)
+    out.op = Op(op.kind, list(op.inputs), [out], dict(op.attrs), loc=op.loc)
+    for u in readers:
+        u.inputs = [out if v is op.out else v for v in u.inputs]
+    return out.op
 
 
 def of_one_array(op: Op) -> Value | None:

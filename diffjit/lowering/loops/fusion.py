@@ -27,7 +27,7 @@ from diffjit.ir.roots import Latest, Roots
 from diffjit.ir.types import Array, Dim, Scalar, Sym, not_one
 from diffjit.ir.walk import blocks, dce, uses
 from diffjit.lowering.loops import fuse
-from diffjit.lowering.loops.again import compute_again, of_one_array
+from diffjit.lowering.loops.again import compute_again, copied_for, of_one_array
 from diffjit.lowering.loops.skinny import write_out_products
 
 NEST = "nest"
@@ -450,11 +450,17 @@ class _Scheduler:
             return False
         if self._may_raise(op) and any(map(self._acts, self.slots[group.at + 1 : goal.at])):
             return False
-        for slot in self.slots[group.at : goal.at + 1]:
-            writes = slot.writes if isinstance(slot, _Group) else fuse.touched(slot)[1]
-            if self._conflict([op], writes):
-                return False
+        if self._conflict([op], self._written(group.at, goal.at)):
+            return False
         return len(goal.members) < _MOST_MEMBERS
+
+    def _written(self, first: int, last: int) -> list[Value]:
+        """What slots from one to another write, both included."""
+        return [
+            w
+            for slot in self.slots[first : last + 1]
+            for w in (slot.writes if isinstance(slot, _Group) else fuse.touched(slot)[1])
+        ]
 
     def _acts(self, slot: Op | _Group) -> bool:
         """Whether a slot may raise, or is seen by somebody once something has raised."""
@@ -507,21 +513,14 @@ class _Scheduler:
             return False
         if any(u.inputs.count(op.out) != fuse.element_inputs(u).count(op.out) for u in goal.members):
             return False
-        writes = [
-            w
-            for slot in self.slots[group.at : goal.at + 1]
-            for w in (slot.writes if isinstance(slot, _Group) else fuse.touched(slot)[1])
-        ]
+        writes = self._written(group.at, goal.at)
         return not any(self.roots.may_alias(w, v) for w in writes for v in (source, op.out))
 
     def _computed_in(self, op: Op, source: Value, goal: _Group) -> Op:
         """A copy of an operation for the readers in a nest."""
-        out = Value(op.out.type, name=op.out.name)
-        made = Op(op.kind, list(op.inputs), [out], dict(op.attrs), loc=op.loc)
-        out.op = made
         readers = [u for u in goal.members if op.out in u.inputs]
-        for u in readers:
-            u.inputs = [out if v is op.out else v for v in u.inputs]
+        made = copied_for(op, readers)
+        out = made.out
         goal.members.insert(0, made)
         goal.made.add(out)
         goal.reads = [v for v in goal.reads if v is not op.out]

@@ -260,8 +260,8 @@ def add_shifted(
         which = "__".join("_".join(map(str, s)) for s in shifts)
         name = f"diffjit_add_shifted_{'new_' if fresh else ''}{label}_{which}___{done}"
         kernel = (plan.elements, plan.turns) if wide else None
-        done = plan.some if rows else plan.all
-        return call_once(context, builder, f"{name}_rows" if rows else name, (list(kinds), list(args)), done, kernel)
+        whole = plan.some if rows else plan.all
+        return call_once(context, builder, f"{name}_rows" if rows else name, (list(kinds), list(args)), whole, kernel)
 
     return operation("add_shifted", 1 + sources + numbers + 2 * rows, typed, emit)
 

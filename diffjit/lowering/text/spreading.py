@@ -464,10 +464,10 @@ def by_rows(printer: LoweredPrinter, op: Op, call: str, names: list[str], lines:
     body.add("return 0")
     behind: dict[str, list[Value]] = {}
     for v, name in zip(op.inputs, names, strict=True):
-        if name.isidentifier():
-            behind.setdefault(name, []).extend([v] if isinstance(v.type, Array) else [])
-    free = list(behind)
-    apart = groups_of(free, {k: vs for k, vs in behind.items() if vs}, printer.roots)
+        if isinstance(v.type, Array):
+            behind.setdefault(name, []).append(v)
+    free = list(dict.fromkeys(name for name in names if name.isidentifier()))
+    apart = groups_of(free, behind, printer.roots)
     part = Part(printer.part_name(), [low, high, *free], (0, 0, *apart), body.parse())
     printer.parts.append(part)
     told.part(part.name, op)
