@@ -55,5 +55,6 @@ def test_as_python_all(name, verb):
 
 def test_few_programs_are_refused():
     """What has no lanes or no Jacobian is the exception: the sample does not pass by being refused."""
-    refused = [(n, v) for n, v in SAMPLE if v in ("vmapped", "jacobians") and not run(case(n), v, "python")]
-    assert len(refused) <= 3
+    asked = [(n, v) for n, v in SAMPLE if v in ("vmapped", "jacobians")][::3]
+    refused = [(n, v) for n, v in asked if not run(case(n), v, "python")]
+    assert len(refused) <= len(asked) // 20

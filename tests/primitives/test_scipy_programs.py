@@ -47,11 +47,15 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.parametrize(("backend", "order"), [("python", 2), ("numba", 1)])
 @pytest.mark.parametrize(("function", "args"), PROGRAMS)
-def test_programs_in_all_modes(function: Any, args: Any) -> None:
-    for backend, order in (("python", 2), ("numba", 1)):
-        assert dj.jit(function, backend=backend)(*args) == pytest.approx(function(*args), rel=1e-11)
-        dj.check_grads(function, args, order=order, backend=backend)
+def test_programs_in_all_modes(function: Any, args: Any, backend: Any, order: int) -> None:
+    assert dj.jit(function, backend=backend)(*args) == pytest.approx(function(*args), rel=1e-11)
+    dj.check_grads(function, args, order=order, backend=backend)
+
+
+@pytest.mark.parametrize(("function", "args"), PROGRAMS)
+def test_programs_mapped(function: Any, args: Any) -> None:
     lanes = np.stack([args[1], 0.9 * args[1] + 0.1])
     gradient = dj.grad(function, backend="python")
     mapped = dj.jit(dj.vmap(dj.grad(function), in_axes=(None, 0)), backend="python")(args[0], lanes)
