@@ -26,7 +26,7 @@ from diffjit.frontend.entry.writeback import Arguments
 from diffjit.frontend.numpy.finite import check_values
 from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.outside.opaque import forget_unread
-from diffjit.frontend.syntax.frames import Learned, NeedStatic
+from diffjit.frontend.syntax.frames import MOST_GIVEN_UP, Learned, NeedStatic
 from diffjit.frontend.syntax.interpret import Interpreter
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.lengths import Related
@@ -44,7 +44,6 @@ from diffjit.primitives.foreign import stand_in
 
 MAX_RESTARTS = 40  # that tell nothing about a new place of the program
 MOST_ATTEMPTS = 200
-MOST_GIVEN_UP = 8  # branches of one program that raise when they are taken
 
 
 def specialise(
@@ -59,7 +58,7 @@ def specialise(
 
     `with_changes`: what the function leaves in lists, dicts and objects among its arguments is returned, too.
     """
-    learned = Learned()
+    learned = Learned(at_once=True)
     attempt = functools.partial(_specialise, function, args, kwargs, with_changes=with_changes)
     refused: DiffjitError | None = None
     told: DiffjitError | None = None  # the first refusal that is still one: those given up are raised when they are met
@@ -70,11 +69,12 @@ def specialise(
             break
         try:
             program, wanted = attempt(fixed, learned)
+            refused = refused or learned.refused
             if learned.dead and learned.given_up and refused is not None:
                 raise refused from refused.__cause__
             if wanted <= fixed:
                 return _in_parts(program, attempt, fixed, learned)
-            without = without or program
+            without, learned.at_once = without or program, False
             fixed |= wanted  # there are only so many axes
         except NeedStatic as need:
             arguments = _to_fix(need, fixed, learned)
@@ -135,7 +135,7 @@ def _in_parts(
     shared = learned.repeated.worth_it(length) if length >= LONG else frozenset[Any]()
     if not shared or learned.assigned or learned.changed:
         return program
-    trial = replace(learned, shared=shared, unshared=set())
+    trial = replace(learned, shared=shared, unshared=set(), at_once=False)
     for _ in shared:
         try:
             other, wanted = attempt(fixed, trial)
@@ -181,6 +181,9 @@ def _kept(learned: Learned) -> dict[str, Any]:
     return {
         "sums": learned.sums,
         "given_up": learned.given_up,
+        "forgotten": learned.given_up,
+        "at_once": learned.at_once,
+        "refused": learned.refused,
         "written": learned.written,
         "tables_allowed": learned.tables_allowed,
     }
@@ -188,7 +191,7 @@ def _kept(learned: Learned) -> dict[str, Any]:
 
 def _without_tables(learned: Learned) -> Learned | None:
     """Write all loops out whose items are known one by one; None where they are."""
-    if not learned.long or not learned.tables_allowed:
+    if not learned.has_tables():
         return None
     return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"tables_allowed": False})
 
@@ -198,15 +201,16 @@ def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
 
     The keys of some dicts can be made known, which allows values of different types.
     Numbers and arrays that have no type in common are told apart at run time. What is refused in a branch is refused
-    when that branch is taken.
+    when that branch is taken; what such branches have taught may be too much.
     """
-    doubtful = {site: doubt for site, doubt in learned.tables.items() if doubt}
+    doubtful = learned.doubtful()
     if doubtful:
         return replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
     if learned.clashes and not learned.sums:
         return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"sums": True})
     if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
-        return None
+        forget = learned.given_up != learned.forgotten
+        return replace(Learned(), spelled=learned.spelled, **_kept(learned)) if forget else None
     kept = _kept(learned) | {"given_up": learned.given_up | {error.branch}}
     return replace(Learned(), spelled=learned.spelled, **kept)
 

@@ -145,7 +145,8 @@ class Exceptions(Mixin):
             self.throw(self.exception_object(error.python, av.inexact(error.message)))
             return
         site = (error.code, error.loc)
-        if error.code.startswith("DJ9") or site not in self.learned.given_up:
+        tried = error is self.change_refused or error.code.startswith("DJ9")  # there is another way, or none at all
+        if tried or not self.learned.gives_up(site, error, clashes=self.sites.clashes):
             error.branch = error.branch or site
             raise error
         self.raise_refusal(error)

@@ -12,6 +12,9 @@ from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
 
 
+MOST_GIVEN_UP = 40  # branches of one program that raise when they are taken
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """One activation of a function."""
@@ -81,6 +84,28 @@ class Learned:
     clashes: bool = False  # whether there are such
     dead: bool = False  # whether the program raises for certain
     given_up: frozenset[Any] = frozenset()  # what is refused in branches, and raises where these are taken
+    forgotten: frozenset[Any] = frozenset()  # those of which nothing else that their branches taught is known
+    at_once: bool = False  # whether a branch may be given up where it is met, without starting again
+    refused: DiffjitError | None = None  # the first refusal of a branch that was
+
+    def doubtful(self) -> dict[Any, bool]:
+        """Dicts with run-time keys of which known ones would do."""
+        return {site: doubt for site, doubt in self.tables.items() if doubt}
+
+    def has_tables(self) -> bool:
+        """Whether loops over known items go through tables, and could be written out."""
+        return bool(self.long) and self.tables_allowed
+
+    def gives_up(self, site: Any, error: DiffjitError, *, clashes: bool) -> bool:
+        """Whether a branch raises where it is taken: known already, or known from here on, as nothing else is left."""
+        if site in self.given_up:
+            return True
+        left = self.doubtful() or self.has_tables() or ((clashes or self.clashes) and not self.sums)
+        if not self.at_once or left or error.branch is not None or len(self.given_up) >= MOST_GIVEN_UP:
+            return False
+        self.given_up |= {site}
+        self.refused = self.refused or error
+        return True
 
 
 class NeedStatic(Exception):

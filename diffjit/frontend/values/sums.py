@@ -104,15 +104,15 @@ class Sums(Mixin):
 
     def _said(self, node: gast.AST, cell: Any, variant: Any) -> bool | None:
         """What a condition says of a variant, if it says so without computing anything; else None."""
-        start, dead = self.cells, self.dead
-        self.cells = {**start, cell: variant}
+        start, dead, at_once = self.cells, self.dead, self.learned.at_once
+        self.cells, self.learned.at_once = {**start, cell: variant}, False
         try:
             with self.build.inside(Block()) as block:
                 found = self.truth(self.eval(node), node)
         except DiffjitError:  # whoever evaluates the condition for all variants says so
             return None
         finally:
-            unchanged, self.cells, self.dead = not self.dead, start, dead
+            unchanged, self.cells, self.dead, self.learned.at_once = not self.dead, start, dead, at_once
         return bool(found.obj) if isinstance(found, Static) and unchanged and not block.ops else None
 
     def facts_of(self, cond: Any, *, true: bool) -> Facts:
