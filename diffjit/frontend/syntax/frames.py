@@ -11,7 +11,6 @@ from diffjit.errors import DiffjitError
 from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
 
-
 MOST_GIVEN_UP = 40  # branches of one program that raise when they are taken
 
 
