@@ -37,6 +37,14 @@ def members(x):
     return np.sum(x * np.isin(LABELS, ["a", "c"])) * len(set(LABELS)) + sum(x[k] for k, _ in enumerate(LABELS))
 
 
+def lists_of_texts(x):
+    units = {"kpc": 1, "pc": 2}
+    total = x[0] if np.isin("kpc", list(units)) and not np.any(np.isin(["au"], ("pc", "kpc"))) else x[1]
+    for k, name in enumerate(np.unique(["b", "a", "b"])):
+        total = total * x[k + 2] if np.array_equal([name], ["a"]) else total + x[k + 2] ** 2
+    return total * np.intersect1d(["a", "b"], ["b"]).size + x[np.argmax(np.char.str_len(["aa", "b", "ccc"]))]
+
+
 def times(x):
     t = (DAYS - START) / np.timedelta64(1, "D")
     late = START + np.timedelta64(2, "D") < DAYS
@@ -48,7 +56,9 @@ def rows(x):
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("f", [groups, each, sums_by_label, members, times, rows], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [groups, each, sums_by_label, members, lists_of_texts, times, rows], ids=lambda f: f.__name__
+)
 def test_as_numpy(f, backend):
     value, slope = dj.value_and_grad(f, backend=backend)(X)
     assert value == pytest.approx(f(X), rel=1e-12)

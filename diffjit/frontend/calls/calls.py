@@ -15,7 +15,6 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import DiffjitError, NoRule
-from diffjit.frontend.calls.methods import is_of_others
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
@@ -360,10 +359,6 @@ class Calls(Mixin):
         """Whether a function without effects may simply be run while specialising."""
         writes = "out" in kwargs or (isinstance(obj, np.ufunc) and len(args) > obj.nin)
         return is_pure(obj) and not writes and all(isinstance(a, Static) for a in (*args, *kwargs.values()))
-
-    def is_of_others(self, obj: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
-        """Whether a function is called with arrays of None or of texts: NumPy's run while specialising."""
-        return (any(map(is_of_others, args)) or is_of_values(obj)) and self.is_static_call(obj, args, kwargs)
 
     def evaluated(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a Python call on plain objects; where Python raises, so does the program."""

@@ -211,8 +211,7 @@ def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
     if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
         forget = learned.given_up != learned.forgotten
         return replace(Learned(), spelled=learned.spelled, **_kept(learned)) if forget else None
-    kept = _kept(learned) | {"given_up": learned.given_up | {error.branch}}
-    return replace(Learned(), spelled=learned.spelled, **kept)
+    return replace(learned, given_up=learned.given_up | {error.branch})
 
 
 def _find_twins(interpreter: Interpreter, given: tuple[Any, ...], noted: Arguments) -> None:

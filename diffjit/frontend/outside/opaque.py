@@ -81,10 +81,10 @@ class OpaqueCalls(Mixin):
 
     def call_surroundings(self, obj: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a log, a clock, a file, or on arrays of None; None where the function is none of these."""
-        others = any(map(is_of_others, args))
+        others = any(map(is_of_others, args)) or is_of_values(obj) or self.takes_texts(obj, args)
         known = [self.as_python(a) for a in args] if others else args
         named = {name: self.as_python(a) for name, a in kwargs.items()} if others else kwargs
-        if self.is_of_others(obj, known, named):
+        if others and self.is_static_call(obj, known, named):
             return self.run_now(obj, known, named)
         if is_of_values(obj) and self.from_outside(obj, (*args, *kwargs.values())):
             return self.call_constant(obj, args, kwargs, node)
@@ -114,6 +114,14 @@ class OpaqueCalls(Mixin):
             kwargs = {"exc_info": self.current_exception() or NONE, **kwargs}
         nothing = is_log(obj) or obj is warnings.warn
         return self.act(obj, args, kwargs, node, gives="nothing" if nothing else CLOCKS.get(obj, "object"))
+
+    def takes_texts(self, obj: Any, args: list[Any]) -> bool:
+        """Whether NumPy is given a list or tuple of texts, which it makes an array of texts of."""
+        of_numpy = (getattr(obj, "__module__", None) or "").partition(".")[0] == "numpy"
+        if not of_numpy or not is_pure(obj) or obj in (np.array, np.asarray, np.asanyarray):  # which do so themselves
+            return False
+        held = [a.obj for a in map(self.as_python, args) if isinstance(a, Static) and isinstance(a.obj, list | tuple)]
+        return any(isinstance(item, str) for items in held for item in items)
 
     def read_file(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What NumPy reads from a file: arrays come from outside, and are read for each run of the program.

@@ -1,10 +1,13 @@
 """What is refused in a branch is refused where the branch is taken; options decide which branch there is."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
 
 import diffjit as dj
+import diffjit.frontend.entry.program as specialising
 
 BACKENDS = ["python", "numba"]
 X = np.array([0.3, 0.5, 0.7])
@@ -51,15 +54,15 @@ CERTAIN = {
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", CERTAIN)
-def test_what_python_raises(program, backend):
-    slope = (program(X + 1e-6, 2) - program(X - 1e-6, 2)) / 2e-6
-    assert np.isclose(np.sum(dj.grad(program, backend=backend)(X, 2)), slope)
-    n = 3 if program is by_axis else 8
-    with pytest.raises(CERTAIN[program]):
-        program(X, n)
-    with pytest.raises(CERTAIN[program]):
-        dj.grad(program, backend=backend)(X, n)
+@pytest.mark.parametrize("case", CERTAIN)
+def test_what_python_raises(case, backend):
+    slope = (case(X + 1e-6, 2) - case(X - 1e-6, 2)) / 2e-6
+    assert np.isclose(np.sum(dj.grad(case, backend=backend)(X, 2)), slope)
+    n = 3 if case is by_axis else 8
+    with pytest.raises(CERTAIN[case]):
+        case(X, n)
+    with pytest.raises(CERTAIN[case]):
+        dj.grad(case, backend=backend)(X, n)
 
 
 def with_a_hessenberg_form(x, n):
@@ -84,6 +87,36 @@ def test_what_is_refused(backend):
     np.testing.assert_allclose(dj.grad(with_what_python_makes, backend=backend)(X, 2.0), 8 * X)
     with pytest.raises(NotImplementedError, match=r"ma.extras.corrcoef.*test_branches"):
         dj.grad(with_what_python_makes, backend=backend)(X, 80.0)
+
+
+def of_two_kinds(x, n):
+    a = np.outer(x, x) + np.eye(3) if n > 3 else n
+    total = np.sum(x)
+    total += np.linalg.inv(a)[0, 0] * 0.0
+    total += np.linalg.inv(a)[1, 0] * 1.0
+    total += np.linalg.inv(a)[2, 0] * 2.0
+    total += np.linalg.inv(a)[0, 0] * 3.0
+    total += np.linalg.inv(a)[1, 0] * 4.0
+    total += np.linalg.inv(a)[2, 0] * 5.0
+    total += np.linalg.inv(a)[0, 0] * 6.0
+    total += np.linalg.inv(a)[1, 0] * 7.0
+    total += np.linalg.inv(a)[2, 0] * 8.0
+    total += np.linalg.inv(a)[0, 0] * 9.0
+    total += np.linalg.inv(a)[1, 0] * 10.0
+    total += np.linalg.inv(a)[2, 0] * 11.0
+    return total
+
+
+def test_refused_branches_cost_no_new_beginning(monkeypatch):
+    attempts = []
+    interpreted = specialising._interpreted
+    monkeypatch.setattr(specialising, "_interpreted", lambda *a, **k: (attempts.append(1), interpreted(*a, **k))[1])
+    weights = np.array([18.0, 22.0, 26.0])
+    wanted = jax.grad(lambda x: jnp.sum(x) + jnp.linalg.inv(jnp.outer(x, x) + jnp.eye(3))[:, 0] @ weights)(X)
+    np.testing.assert_allclose(dj.grad(of_two_kinds, backend="python")(X, 8.0), wanted, rtol=1e-5)
+    assert len(attempts) <= 2
+    with pytest.raises(NotImplementedError, match=r"a matrix is needed here.*DJ302.*test_branches"):
+        dj.grad(of_two_kinds, backend="python")(X, 2.0)
 
 
 def both_refused(x):
