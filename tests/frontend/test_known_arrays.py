@@ -129,3 +129,28 @@ def test_places_in_what_is_known(program):
     np.testing.assert_allclose(dj.jit(program)(GIVEN), program(GIVEN), rtol=1e-13)
     slope = (program(GIVEN * (1 + 1e-6)) - program(GIVEN * (1 - 1e-6))) / 2e-6
     np.testing.assert_allclose(dj.jvp(program, (GIVEN,), (GIVEN,), backend="python")[1], slope, rtol=1e-6, atol=1e-8)
+
+
+def dimensions_by_questions(a, names=("u", "v")):
+    ndim = 3 if np.any(np.isin(list(names), ["v", "w"])) and np.array([2, 4]).sum() == 6 else 2
+    rest = {} if np.all(np.array([1, 0])) else None
+    rest = {"last": a[(1,) * ndim]} if rest is None else rest
+    return np.sum(a.reshape((-1, *a.shape[:0:-1])[:ndim]) ** 2) * rest["last"]
+
+
+def while_it_is_so(a):
+    mask = np.array([True, True, False])
+    total = np.sum(a)
+    while np.any(mask):
+        total = total * 1.5 if mask[0] else total + a[0, 0, 0]
+        mask[int(not mask[0])] = False
+    return total * a[1, 1, 1]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("program", [dimensions_by_questions, while_it_is_so])
+def test_questions_about_what_is_known(program, backend):
+    np.testing.assert_allclose(dj.jit(program, backend=backend)(GIVEN), program(GIVEN), rtol=1e-13)
+    slope = (program(GIVEN * (1 + 1e-6)) - program(GIVEN * (1 - 1e-6))) / 2e-6
+    found = dj.jvp(program, (GIVEN,), (GIVEN,), backend=backend)[1]
+    np.testing.assert_allclose(found, slope, rtol=1e-6, atol=1e-8)

@@ -584,3 +584,17 @@ def test_arrays_without_dimensions_of_two_dtypes_meet(backend):
         assert value == pytest.approx(overlap(x), rel=1e-12)
         steps = 1e-6 * np.eye(3)
         np.testing.assert_allclose(slope, [(overlap(x + h) - overlap(x - h)) / 2e-6 for h in steps], rtol=1e-7)
+
+
+def numbers_of_arrays_without_dimensions(x):
+    first, second = np.array(x[0]).tolist(), np.where(x[1] > 5.0, x[1], x[2] * 2.0).tolist()
+    assert isinstance(first, float)
+    return first * second + np.sum(x).tolist() * np.array([[x[1]]]).tolist()[0][0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_lists_of_arrays_without_dimensions_are_numbers(backend):
+    x = np.array([1.0, -2.0, 3.5])
+    value, slope = dj.value_and_grad(numbers_of_arrays_without_dimensions, backend=backend)(x)
+    assert value == pytest.approx(numbers_of_arrays_without_dimensions(x), rel=1e-14)
+    np.testing.assert_allclose(slope, [2 * x[2] + x[1], np.sum(x) + x[1], 2 * x[0] + x[1]], rtol=1e-14)

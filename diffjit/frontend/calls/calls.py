@@ -18,6 +18,7 @@ from diffjit.errors import DiffjitError, NoRule
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Asked, Keys
 from diffjit.frontend.kernels.words import is_of_kernels
+from diffjit.frontend.numpy.warned import under_error_state
 from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.outside.foreign import routine_for
 from diffjit.frontend.outside.surroundings import ASKING, FILES, is_cython, is_pure_library
@@ -143,12 +144,10 @@ class Calls(Mixin):
             return self.call_elementwise(obj, FUNCTIONS[obj], args, kwargs, node)
         if is_foreign(obj):
             raise self.foreign_array(obj, node)
+        if isinstance(obj, np.errstate):
+            return av.Partial(Static(under_error_state), (Static(obj), *args), kwargs)
         if isinstance(obj, functools.partial):
-            inner = self.lift_static(obj.func)
-            bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
-            named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
-            self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
-            return self.call(inner, [*bound, *args], {**named, **kwargs}, node)
+            return self.call_partial(obj, args, kwargs, node)
         if (applied := self.by_element(obj, node)) is not None:
             return self.call(applied, args, kwargs, node)
         if tree.is_built_inside(obj):
@@ -203,6 +202,13 @@ class Calls(Mixin):
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
         return self.call_unknown(obj, args, kwargs, node)
+
+    def call_partial(self, obj: functools.partial[Any], args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """One that was made outside."""
+        bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
+        named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
+        self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
+        return self.call(self.lift_static(obj.func), [*bound, *args], {**named, **kwargs}, node)
 
     def fetcher(self, obj: Any, node: Any) -> Any:
         """`operator.itemgetter(1)` and its like, made outside."""

@@ -209,9 +209,9 @@ class NumpyMethods(Mixin):
         return made
 
     def tolist(self, value: Value) -> Any:
-        """A (nested) list of Python numbers."""
-        if isinstance(value.type, Scalar):
-            return self.as_weak(value)
+        """A (nested) list of Python numbers; one number of an array without axes."""
+        if isinstance(value.type, Scalar) or not value.type.ndim:
+            return self.as_weak(value if isinstance(value.type, Scalar) else self.item(value))
         result = self.new(av.ListC(()))
         self.iterate(
             value,

@@ -18,6 +18,8 @@ from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
 from diffjit.primitives import spectral
 from diffjit.primitives.registry import BOXING
 
+_SEVERAL = 4  # places where `np.where` of numbers has to make an array: it does so everywhere then
+
 
 class NumpyReductions(Mixin):
     """Mixin of the interpreter: reductions and products."""
@@ -169,7 +171,7 @@ class NumpyReductions(Mixin):
         boxes = not self.in_library() or self.frames[-1].fn.pyfunc in BOXING  # others return numbers in NumPy too
         if isinstance(made, Value) and isinstance(made.type, Scalar) and boxes:
             site = ("where", self.call_path, self.place())
-            if site in self.learned.boxed:
+            if site in self.learned.boxed or len(self.learned.boxed) >= _SEVERAL:
                 return self.array_from(made)
             self.without_dims[made] = site
         return made

@@ -7,6 +7,8 @@ tell, the program raises a NotImplementedError where Python may raise.
 
 from __future__ import annotations
 
+import inspect
+import types
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +48,20 @@ _MAKING = frozenset({"empty", "empty_like", "where", "full", "full_like", "nan_t
 _CURE = "test the operands or the result instead: np.isfinite(...), x > 0, ..."
 
 
+_UNDER_STATE = {part for part in np.errstate.__call__.__code__.co_consts if isinstance(part, types.CodeType)}
+
+
+def under_error_state(state: np.errstate, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call under an error state: `np.errstate(...)(function)` is this with the first two arguments given."""
+    with state:
+        return function(*args, **kwargs)
+
+
+def is_under_state(function: Any) -> bool:
+    """Whether a function is what `@np.errstate(...)` makes of one."""
+    return getattr(function, "__code__", None) in _UNDER_STATE
+
+
 class Warned(Mixin):
     """Mixin of the interpreter: error states and warnings."""
 
@@ -67,8 +83,8 @@ class Warned(Mixin):
     def under_state(self, manager: Any, body: list[gast.AST]) -> Iterator[None]:
         """The body of a `with` of an error state, or of a state of the warnings."""
         if isinstance(manager, np.errstate) and not isinstance(manager, ErrorState):
-            given = [getattr(manager, f"_{kind}", None) for kind in ("all", *_KINDS)]
-            self.only_silenced("an error state", map(Static, [*given, *getattr(manager, "kwargs", {}).values()]))
+            given = {kind: Static(getattr(manager, f"_{kind}")) for kind in ("all", *_KINDS)}
+            manager = self.np_errstate(**given).obj
         kept = self.error_actions, self.warnings_raise, self.may_filter
         if isinstance(manager, ErrorState):
             self.error_actions = {**self.error_actions, **manager.actions}
@@ -80,6 +96,18 @@ class Warned(Mixin):
         finally:
             self.error_actions, self.warnings_raise, self.may_filter = kept
             self._settle_doubts()
+
+    def call_under_state(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """A call of what `@np.errstate(...)` has made of a function."""
+        held = inspect.getclosurevars(function).nonlocals
+        return self.call(
+            Static(under_error_state), [Static(held["self"]), self.lift_static(held["func"]), *args], kwargs, node
+        )
+
+    @core(under_error_state)
+    def np_under_state(self, state: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with self.under_state(state.obj, []):
+            return self.call(function, list(args), kwargs, self.here)
 
     def _settle_doubts(self) -> None:
         actions = self.error_actions

@@ -51,7 +51,7 @@ from diffjit.frontend.numpy.npreduce import NumpyReductions
 from diffjit.frontend.numpy.npshapes import NumpyShapes
 from diffjit.frontend.numpy.of_objects import ObjectArrays
 from diffjit.frontend.numpy.read_only import ReadOnly
-from diffjit.frontend.numpy.warned import Warned
+from diffjit.frontend.numpy.warned import Warned, is_under_state
 from diffjit.frontend.objects.arenas import Arenas
 from diffjit.frontend.objects.derived import Derived
 from diffjit.frontend.objects.descriptors import Descriptors
@@ -325,6 +325,8 @@ class Interpreter(
 
     def call_fn(self, fn: av.Fn, args: list[Any], kwargs: dict[str, Any], node: gast.AST | None = None) -> Any:
         """Interpret a call by inlining the function's body."""
+        if is_under_state(fn.pyfunc):
+            return self.call_under_state(fn.pyfunc, args, kwargs, node)
         if len(self.frames) > MAX_INLINE_DEPTH:
             raise self.unsupported(
                 "DJ111", f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`", node, "use a loop"

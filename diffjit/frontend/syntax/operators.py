@@ -234,7 +234,8 @@ class Operators(Mixin):
         """`left < a < b ...`: each operand is evaluated once, and no further than needed."""
         op, operand = links[0]
         right = self.eval(operand)
-        outcome = self.compare(op, left, right, node)
+        asked = getattr(np, COMPARE.get(type(op), ""), None)
+        outcome = self.remember_known(self.compare(op, left, right, node), asked, left, right)
         if len(links) == 1:
             return outcome
         outcome = self.truth(outcome, node)
@@ -569,7 +570,9 @@ class Operators(Mixin):
         if isinstance(value, Value):
             if isinstance(value.type, Array) and value.type.ndim > 0:
                 return self.array_truth(value, node)
-            scalar = self.number(value)
+            scalar = self.as_known(self.number(value))
+            if isinstance(scalar, Static):
+                return Static(bool(scalar.obj))
             if scalar.type.dtype.kind == "b":
                 return scalar
             return self.build.value("not_equal", [scalar, self.build.const(0, scalar.type)], BOOL)
