@@ -50,8 +50,8 @@ class BuiltinCalls(Mixin):
         x = self.certain(x)
         if isinstance(x, av.Format):
             raise self.letters([x], "float()", None)
-        if isinstance(x, av.Ref):
-            return self.float_of(x) if self.is_opaque(x) else self.call_method(x, "__float__", [])
+        if isinstance(x, av.Ref | av.Tup):
+            return self.float_of(x) if self.is_opaque(x) else self.py_float(self.converted(x, float))
         value = self.number(x)
         self.real_only("float()", value)
         number = self.item(value, TypeError) if isinstance(value.type, Array) else value
@@ -67,8 +67,9 @@ class BuiltinCalls(Mixin):
         x = self.certain(x)
         if isinstance(x, av.Format):
             raise self.letters([x], "int()", None)
-        if self.is_opaque(x):
-            return self.tell_python(Static(int), Static(int), x)
+        if isinstance(x, av.Ref | av.Tup):
+            told = self.is_opaque(x)
+            return self.tell_python(Static(int), Static(int), x) if told else self.py_int(self.converted(x, int))
         value = self.number(x)
         return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +31,12 @@ class NumpyShapes(Mixin):
     """Mixin of the interpreter: shapes."""
 
     def item(self, array: Value, exception: type = ValueError) -> Value:
-        """The only element of an array of size one."""
+        """The only element of an array of size one.
+
+        Since NumPy 2.5 `float` and `int` take arrays without axes alone; here a `try` that would catch that is told.
+        """
+        if exception is TypeError and array.type.ndim and self.catches(TypeError) and (told := _only_without_axes()):
+            raise self.type_problem("DJ308", told, python=TypeError)
         if any(d != 1 for d in array.type.dims):
             message = "can only convert an array of size 1 to a Python scalar"
             if exception is TypeError:
@@ -397,3 +404,11 @@ def merged_axes(ty: Array, dims: tuple[Dim, ...]) -> tuple[tuple[int, ...], bool
     while long and wanted and ty.dims[long[-1]] == wanted[-1]:
         del long[-1], wanted[-1]
     return tuple(long), len(wanted) < 2
+
+
+@functools.cache
+def _only_without_axes() -> str:
+    """What this NumPy says of the number of an array with one item and an axis; nothing where it takes that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return words(float, np.ones(1))

@@ -212,7 +212,7 @@ class Objects(Mixin):
     def get_attribute(self, owner: Any, name: str, node: Any = None) -> Any:
         """`owner.name`."""
         if isinstance(owner, av.Opt):
-            return self.get_attribute(self.not_none(owner), name, node)
+            return self.get_attribute(self.not_none(owner, name), name, node)
         self.mind_own_attribute(owner, name)
         if name == "__get__" and self.is_function(owner):
             return av.Bound(owner, Static(types.FunctionType.__get__))

@@ -18,6 +18,7 @@ import numpy as np
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.ops import ROWS
@@ -58,6 +59,13 @@ def _by_method(ufunc: np.ufunc) -> bool:
 
 class Protocols(Mixin):
     """Mixin of the interpreter: NumPy's protocols for objects of users' classes."""
+
+    def converted(self, x: Any, to: type) -> Any:
+        """What a container or an object makes of itself where `float` or `int` is called with it."""
+        name = next((n for n in (f"__{to.__name__}__", "__index__") if self.class_has(self.class_of(x), n)), None)
+        if name is None:
+            raise self.type_problem("DJ308", f"{to.__name__}() of {describe(x)}", python=TypeError)
+        return self.call_method(x, name, [])
 
     def _class_beside_arrays(self, value: Any) -> type | None:
         """The class of an object, as NumPy's functions ask it; None of anything else."""

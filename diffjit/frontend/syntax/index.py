@@ -80,7 +80,8 @@ class Indexing(Mixin):
                 return self.own_number(owner)
             if not owner.type.weak and (self._only_axes(index) or self._is_bool(index)):  # as an array without axes
                 return self.array_get(self.array_from(owner), index, node)
-            raise self.type_problem("DJ314", "a number cannot be indexed", node, python=TypeError)
+            python = TypeError if owner.type.weak else IndexError  # of Python's numbers, and of NumPy's
+            raise self.type_problem("DJ314", "a number cannot be indexed", node, python=python)
         if isinstance(owner, av.Tup) and owner.cls is not None:
             own = self.class_lookup(owner.cls, "__getitem__")
             if tree.is_function(own):

@@ -281,12 +281,14 @@ class Interpreter(
         self.raise_unbound(self.build.value("logical_not", [value.bound], BOOL), name, of, key)
         return value.value
 
-    def not_none(self, value: av.Opt) -> Any:
-        """The value of something that may be None: checked when the program runs."""
+    def not_none(self, value: av.Opt, name: str = "") -> Any:
+        """The value of something that may be None, which is asked for an attribute: checked when the program runs."""
         if isinstance(value.value, av.Poison):
             cure = "give it one type on all paths, and each object one name"
             reason = f"what is not None here is {value.value.reason}"
             raise self.unusable(value.value, self.type_problem("DJ304", reason, cure=cure))
+        if name:
+            self.raise_if(value.is_none, AttributeError, f"'NoneType' object has no attribute '{name}'")
         self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 

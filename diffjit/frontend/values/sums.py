@@ -10,6 +10,7 @@ from typing import Any
 import gast
 
 from diffjit.errors import DiffjitError
+from diffjit.frontend.syntax.exceptions import Abandon, Split
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
@@ -104,15 +105,17 @@ class Sums(Mixin):
 
     def _said(self, node: gast.AST, cell: Any, variant: Any) -> bool | None:
         """What a condition says of a variant, if it says so without computing anything; else None."""
-        start, dead, at_once = self.cells, self.dead, self.learned.at_once
+        start, dead, at_once, memo = self.cells, self.dead, self.learned.at_once, self.memo
         self.cells, self.learned.at_once = {**start, cell: variant}, False
+        self.memo = None if memo is None else {}  # what is evaluated here is that of this variant alone
         try:
             with self.build.inside(Block()) as block:
                 found = self.truth(self.eval(node), node)
-        except DiffjitError:  # whoever evaluates the condition for all variants says so
+        except (DiffjitError, Split, Abandon):  # whoever evaluates the condition for all variants says so
             return None
         finally:
-            unchanged, self.cells, self.dead, self.learned.at_once = not self.dead, start, dead, at_once
+            unchanged, self.cells, self.dead = not self.dead, start, dead
+            self.memo, self.learned.at_once = memo, at_once
         return bool(found.obj) if isinstance(found, Static) and unchanged and not block.ops else None
 
     def facts_of(self, cond: Any, *, true: bool) -> Facts:
@@ -121,6 +124,8 @@ class Sums(Mixin):
 
     def note_facts(self, cond: Any, first: Any, second: Any, *, is_and: bool) -> Any:
         """The condition that two others make: what holds where either does, or neither."""
+        if cond is first:  # the second one is sure
+            return cond
         one, more = (self.facts_of(c, true=is_and) for c in (first, second))
         both = one | {cell: (one.get(cell, found)[0], found[1]) for cell, found in more.items()}
         if both:
