@@ -143,8 +143,10 @@ def _complex(value: Any) -> bool:
 
 def tangent_spec(spec: Any) -> Any:
     """The tree of tangents: static results have none."""
-    if isinstance(spec, (Out, OptOut)):
+    if isinstance(spec, Out):
         return spec
+    if isinstance(spec, OptOut):
+        return OptOut(spec.flag, tangent_spec(spec.inner))
     if isinstance(spec, RecordOut):
         return RecordOut(tree.parts_class(spec.cls), spec.fields)
     if isinstance(spec, tuple):
@@ -160,7 +162,7 @@ def tangent_spec(spec: Any) -> Any:
         return RowsOut(tangent_spec(spec.item), spec.lists, spec.flags, spec.cls)
     if isinstance(spec, (int, np.integer, np.bool_)):
         return 0.0
-    return type(spec)(0) if isinstance(spec, (float, complex)) else spec
+    return type(spec)(0) if isinstance(spec, (float, complex, np.inexact)) else spec
 
 
 def aligned(spec: Any, primal: list[Any], tangents: dict[int, Any], zero: Callable[[int], Any]) -> list[Any]:
