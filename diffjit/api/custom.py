@@ -20,10 +20,10 @@ from diffjit.api.engine.engine import mutated_params, written_params
 from diffjit.api.engine.inline import Inside, abstract_function, elsewhere, nest
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut, mapped
+from diffjit.frontend.entry.outputs import Foreign, OneOf, OptOut, Out, RecordOut, TextOut, mapped
 from diffjit.frontend.entry.places import LIBRARY
 from diffjit.frontend.outside.foreign import without_source
 from diffjit.frontend.values import values as av

@@ -148,7 +148,7 @@ def tangent_spec(spec: Any) -> Any:
     if isinstance(spec, OptOut):
         return OptOut(spec.flag, tangent_spec(spec.inner))
     if isinstance(spec, RecordOut):
-        return RecordOut(tree.parts_class(spec.cls), spec.fields)
+        return RecordOut(tree.parts_class(spec.cls), {n: tangent_spec(v) for n, v in spec.fields.items()})
     if isinstance(spec, tuple):
         items = [tangent_spec(s) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

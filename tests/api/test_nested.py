@@ -211,3 +211,29 @@ def test_an_inner_gradient_by_an_int_is_refused_at_its_line():
     with pytest.raises(dj.UsageError, match=r"test_nested.py:\d+") as caught:
         dj.grad(f, backend="python")(2.0)
     assert caught.value.code == "DJ501"
+
+
+SCALES = [1.5, np.array([2.0, 3.0])]
+
+
+def read_by_a_derivative(x):
+    """Each verb hands out what its function gives of the list outside, and the program goes on with it."""
+    (_, kept), (_, still) = dj.jvp(lambda y: (y * y, SCALES), (x,), (x,))
+    first, tangents = dj.linearize(lambda y: (y, SCALES), x)
+    _, (_, extras) = dj.grad(lambda y: (np.sum(y), (y, SCALES)), has_aux=True)(x)
+    lanes = dj.vmap(lambda y: (y, SCALES))(x)
+    rows = dj.jacfwd(lambda y: (y, SCALES))(x)
+    change = still[0] + np.sum(still[1]) + tangents(x)[1][0] + np.sum(rows[1][0])
+    return kept[0] + np.sum(first[1][1] * x) + extras[0] + np.sum(lanes[1][0] * x) + change, still
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_derivative_inside_gives_a_list_outside(backend):
+    """It was a tangent to itself, and no list to the program."""
+    x = np.array([0.5, 2.0])
+    value, still = dj.jit(read_by_a_derivative, backend=backend)(x)
+    assert value == pytest.approx(1.5 + 2.0 * 0.5 + 3.0 * 2.0 + 1.5 + 1.5 * 2.5)
+    assert still[0] == 0.0
+    np.testing.assert_array_equal(still[1], [0.0, 0.0])
+    slope = dj.grad(lambda y: read_by_a_derivative(y)[0], backend=backend)(x)
+    np.testing.assert_allclose(slope, [2.0 + 1.5, 3.0 + 1.5])

@@ -91,13 +91,13 @@ def elsewhere() -> None:
 
 def nest(
     interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = "",
-    demand: Demand = None, plainly: Any = True, called_on: str = "",
+    demand: Demand = None, plainly: Any = True, called_on: str = "", itself: bool = False,
 ) -> Inner | None:  # fmt: skip
     """The program of a verb's function, for these abstract arguments.
 
     `demand`: the derivatives that the verb takes of it, before those that will be taken of what it is copied into.
     `plainly`: what calls it as part of the program, in front of the verb's, where a `try` is around (`Nested.attempt`);
-    None where that would be something else. `called_on`: see `Nested.nest`.
+    None where that would be something else. `called_on`, `itself`: see `Nested.nest`.
     """
     called = abstract_function(interpreter, function)
     outer, interpreter.to_take = interpreter.to_take, before(demand, interpreter.to_take)
@@ -113,8 +113,9 @@ def nest(
         derived = demand != NOTHING  # a derivative leaves the caller's arrays as they are
         tried = call if plainly is True else plainly
         inner = interpreter.nest(
-            called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived, plainly=tried, called_on=called_on
-        )
+            called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived, plainly=tried,
+            called_on=called_on, itself=itself,
+        )  # fmt: skip
     finally:
         interpreter.to_take = outer
     if inner is not None:

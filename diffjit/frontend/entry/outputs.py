@@ -90,6 +90,15 @@ class Same:
     path: tuple[Any, ...]
 
 
+class Foreign:
+    """Something of the interpreter's inside a plain tree: a function, an iterator, a list that grows."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """A container among the arguments, or outside, and a tree of what it holds afterwards."""

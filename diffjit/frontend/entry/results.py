@@ -22,7 +22,6 @@ from diffjit.frontend.entry.outputs import (
     Out,
     RecordOut,
     RowsOut,
-    Same,
     TableOut,
     TextOut,
     is_made_text,
@@ -97,8 +96,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Handle() if not isinstance(value.kind, ListsOf):
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
-        case av.Ref() if (place := interpreter.place_of(value)) is not None:
-            return Same(place)
+        case av.Ref() if (known := interpreter.itself(value)) is not None:
+            return known
         case av.Ref() if value.uid in interpreter.given_once:
             return interpreter.given_once[value.uid]
         case av.Ref():
@@ -116,7 +115,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             return _heap_output(interpreter, value, outs)
         case av.Format():
             return _text_output(interpreter, value, outs)
-        case av.Sum() if all(interpreter.is_text(v) or interpreter.place_of(v) is not None for v in value.variants):
+        case av.Sum() if all(interpreter.is_text(v) or interpreter.itself(v) is not None for v in value.variants):
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
