@@ -170,6 +170,9 @@ class TangentMap:
         self.again = again
         self.made, self.inner, self.primal, self.residuals, self.has_aux = made, inner, primal, residuals, has_aux
 
+    def __repr__(self) -> str:
+        return "the tangent map of a function"
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
         entry = Entry()

@@ -386,8 +386,8 @@ def test_tangents_of_constants_in_what_may_be_none(backend):
     def late(x, limit):
         if x > limit:
             return None
-        return x * x, 4.5, {"scale": np.float32(3.0)}, Point(np.float16(2.0), x)
+        return x * x, 4.5, {"scale": np.float32(3.0)}, Medium(np.float16(2.0), x)
 
-    for limit, want in ((3.0, (4.0, 0.0, {"scale": 0.0}, Point(0.0, 1.0))), (1.0, None)):
+    for limit, want in ((3.0, (4.0, 0.0, {"scale": 0.0}, Medium(0.0, 1.0, 0.0))), (1.0, None)):
         assert dj.jvp(late, (2.0, limit), (1.0, 0.0), backend=backend)[1] == want
         assert dj.linearize(late, 2.0, limit, backend=backend)[1](1.0, 0.0) == want

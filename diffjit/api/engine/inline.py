@@ -195,6 +195,9 @@ class Pullback:
         self.made, self.inner, self.primal, self.residuals, self.again = made, inner, primal, residuals, again
         self.spec = inner.program.result[0] if has_aux else inner.program.result
 
+    def __repr__(self) -> str:
+        return "the pullback of a function"
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
         entry = Entry()
