@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,10 @@ def tangent_spec(spec: Any) -> Any:
     if isinstance(spec, OptOut):
         return OptOut(spec.flag, tangent_spec(spec.inner))
     if isinstance(spec, RecordOut):
-        return RecordOut(tree.parts_class(spec.cls), {n: tangent_spec(v) for n, v in spec.fields.items()})
+        # Ints of the library's own classes are settings, as `maxlen` of a deque is.
+        own = hasattr(spec.cls, "__diffjit_made__")
+        parts = {n: v if own and isinstance(v, int) else tangent_spec(v) for n, v in spec.fields.items()}
+        return RecordOut(tree.parts_class(spec.cls), parts)
     if isinstance(spec, tuple):
         items = [tangent_spec(s) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -353,6 +357,8 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
             found.update(cotangents(spec.inner, cotangent))
     elif isinstance(spec, RecordOut) and "held_values" in spec.fields and tree.is_numeric(cotangent):
         found.update(cotangents(spec.fields["held_values"], cotangent))
+    elif isinstance(spec, RecordOut) and isinstance(cotangent, deque):
+        found.update(cotangents(spec.fields["items"], list(cotangent)))
     elif isinstance(spec, RecordOut):
         for name, part in spec.fields.items():
             if not isinstance(part, (Labels, Constant)):

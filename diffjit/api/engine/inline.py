@@ -21,6 +21,7 @@ from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.entry.demand import FORWARD, NOTHING, REVERSE, Demand, before
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Type, is_float
@@ -183,7 +184,11 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
     return av.Tup((value.items[0], pullback, value.items[1]) if has_aux else (value, pullback))
 
 
-class Pullback:
+class Map:
+    """A pullback or tangent map that was made inside a program."""
+
+
+class Pullback(Map):
     """A pullback made inside a program."""
 
     __name__ = "pullback"
@@ -231,20 +236,53 @@ def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
     return made
 
 
-def stopped(interpreter: Any, value: Any) -> Any:
-    """A value through which no derivative flows."""
-    if isinstance(value, Value) and is_float(value.type):
-        if hasattr(value.type, "dims"):
-            value = interpreter.copy(value)
-        return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
-    if isinstance(value, av.Tup):
-        return av.Tup(tuple(stopped(interpreter, v) for v in value.items), value.cls)
-    if isinstance(value, av.Ref):
-        held = interpreter.contents(value)
-        if isinstance(held, av.ListC):
-            return interpreter.new(av.ListC(tuple(stopped(interpreter, v) for v in held.items)))
-        if isinstance(held, av.DictC):
-            return interpreter.new(
-                av.DictC({k: stopped(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
-            )
-    return value
+def stopped(interpreter: Any, value: Any, around: tuple[int, ...] = ()) -> Any:
+    """A value through which no derivative flows: numbers and arrays that are constants, in containers of their own."""
+    match value:
+        case Value() if is_float(value.type):
+            if hasattr(value.type, "dims"):
+                value = interpreter.copy(value)
+            return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
+        case av.Tup():
+            return av.Tup(tuple(stopped(interpreter, v, around) for v in value.items), value.cls)
+        case av.Opt():
+            return av.Opt(value.is_none, stopped(interpreter, value.value, around))
+        case av.Maybe():
+            return av.Maybe(value.bound, stopped(interpreter, value.value, around))
+        case av.Sum():
+            return interpreter.each(value, lambda v: stopped(interpreter, v, around))
+        case av.Ref() if not isinstance(value, av.Handle):
+            return _stopped_container(interpreter, value, around)
+        case Value() | av.Range() | av.Slice() | av.Format():
+            return value
+        case Static() if not isinstance(value.obj, Map) and not isinstance(
+            getattr(value.obj, "function", None), Inside
+        ):
+            return value
+        case _:
+            cure = "give it numbers, arrays, and lists, dicts and objects of them"
+            raise interpreter.unsupported("DJ118", f"stop_gradient of {describe(value)}", None, cure)
+
+
+def _stopped_container(interpreter: Any, ref: av.Ref, around: tuple[int, ...]) -> Any:
+    held = interpreter.contents(ref)
+    match held:
+        case av.ListC():
+            return interpreter.new(av.ListC(tuple(stopped(interpreter, v, around) for v in held.items)))
+        case av.DictC():
+            items = {k: stopped(interpreter, v, around) for k, v in held.items.items()}
+            return interpreter.new(replace(held, items=items, frozen=""))
+        case av.ObjC() if not interpreter.is_opaque(ref):
+            if ref.uid in around:
+                cure = "give it numbers, arrays, and lists and dicts of them"
+                raise interpreter.unsupported("DJ118", "stop_gradient of an object that holds itself", None, cure)
+            fields = held.fields if held.origin is None else interpreter.all_fields(held) | held.fields
+            around = (*around, ref.uid)
+            return interpreter.new(av.ObjC(held.cls, {n: stopped(interpreter, v, around) for n, v in fields.items()}))
+        case DynList():
+            from diffjit.api.functions import stop_gradient
+
+            found = interpreter.py_list(interpreter.call(Static(map), [Static(stop_gradient), ref], {}, None))
+            return interpreter.part_of_tuple(found) if interpreter.is_part_of_tuple(ref) else found
+        case _:
+            return ref

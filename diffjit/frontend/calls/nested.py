@@ -19,7 +19,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.dataclass import dataclass
-from diffjit.errors import UnsupportedSyntax
+from diffjit.errors import TypeProblem, UnsupportedSyntax
 from diffjit.frontend.calls.records import close
 from diffjit.frontend.entry.notes import (
     Notes,
@@ -30,7 +30,7 @@ from diffjit.frontend.entry.notes import (
     unreadable,
     values_in,
 )
-from diffjit.frontend.entry.outputs import Foreign, OneOf, OptOut, Out, RecordOut, TextOut
+from diffjit.frontend.entry.outputs import Foreign, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
@@ -40,13 +40,17 @@ from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.numpy.reshapes import Written
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import Static, is_number
+from diffjit.frontend.values.join import item_template
+from diffjit.frontend.values.leaves import item_leaves
+from diffjit.frontend.values.templates import PART_OF_TUPLE, DynList, Leaf, Side, Sub, freshen
+from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.raising import leaves_traces, raises_in_python
-from diffjit.ir.types import INT, Array, Scalar
+from diffjit.ir.types import INT, Array, List, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk, walk_called
 from diffjit.primitives.foreign import stand_in
+from diffjit.primitives.library.tables import Table
 from diffjit.primitives.registry import FUNCTIONS
 from diffjit.settings import settings
 
@@ -371,8 +375,15 @@ class Nested(Mixin):
 
     def _abstracted(self, spec: Any, outs: list[Value], made: dict[int, Any]) -> Any:
         match spec:
+            case Out() if isinstance(outs[spec.index].type, List):
+                return self._list_handed((outs[spec.index],), _items(outs[spec.index].type))
             case Out():
                 return outs[spec.index]
+            case RowsOut():
+                return self._rows_handed(spec, outs)
+            case TableOut():
+                keys, values = (self.abstract(v, outs, made) for v in (spec.keys, spec.values))
+                return self.new(av.ObjC(Table, {"kept_keys": keys, "kept_values": values, "made_by": NONE}))
             case OptOut():
                 return av.Opt(outs[spec.flag], self.abstract(spec.inner, outs, made))
             case RecordOut():
@@ -395,6 +406,30 @@ class Nested(Mixin):
                 return self.new(av.DictC(items, cls=None if type(spec) is dict else type(spec)))
             case _:
                 return Static(spec)
+
+    def _rows_handed(self, spec: RowsOut, outs: list[Value]) -> av.Ref:
+        """A list, or a tuple, of tuples, dicts, objects or lists, of which each leaf has a list."""
+        lists = [outs[part.index] for part in spec.lists]
+        leaves = [Value(v.type.elem) for v in lists if isinstance(v.type, List)]
+        item = self.abstract(spec.item, leaves)
+        elem = item_template(item, self.cells, self.sites)
+        order = item_leaves(item, elem, Side(self.cells, self.build, self.sites))
+        if len(order) != len(lists) or set(order) != set(leaves):
+            problem = "what a derivative gives here is a list that grows at run time, of items that have no form yet"
+            raise self.error(TypeProblem("DJ319", problem, cure="return one list per item, or arrays"))
+        return self._list_handed(tuple(lists[leaves.index(v)] for v in order), elem, in_tuple=spec.cls is tuple)
+
+    def _list_handed(self, lists: tuple[Value, ...], elem: Any, *, in_tuple: bool = False) -> av.Ref:
+        """A list that a program inside has made, of items of one form."""
+        return self.new(DynList(lists, elem, None, PART_OF_TUPLE if in_tuple else _HANDED))
+
+
+_HANDED = "is what a derivative gives, or a function in its hands"  # with a place of its own it could get wider items
+
+
+def _items(ty: List) -> Any:
+    """The form of the items of a list of numbers, arrays, or lists of such."""
+    return Sub(_items(ty.elem)) if isinstance(ty.elem, List) else freshen(Leaf(ty.elem))
 
 
 def _of_numbers(op: Op) -> bool:

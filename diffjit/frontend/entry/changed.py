@@ -45,6 +45,7 @@ class ChangedOutside(Mixin):
         self.taken_for_several: set[int] = set()  # containers of which the program has asked whether they are one
         self.given_once: dict[int, Any] = {}  # trees of containers that the caller gets
         self.given_places: dict[int, tuple[Any, ...]] | None = None  # of containers among the arguments
+        self.of_call = False  # whether these results are those of a call inside, which goes on with them
         self.within: Callable[[av.Ref], av.Ref | None] | None = None  # of a call: which container its caller has
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
@@ -113,12 +114,13 @@ class ChangedOutside(Mixin):
     @contextmanager
     def results_of_call(self, within: Callable[[av.Ref], av.Ref | None] | None) -> Iterator[None]:
         """Around the results of a call inside: what its caller has already is given itself, or all is copied (None)."""
-        before = self.given_places, self.given_once, self.within
+        before = self.given_places, self.given_once, self.within, self.of_call
         self.given_places, self.given_once, self.within = None if within is None else {}, {}, within
+        self.of_call = True
         try:
             yield
         finally:
-            self.given_places, self.given_once, self.within = before
+            self.given_places, self.given_once, self.within, self.of_call = before
 
     def give_once(self, ref: av.Ref, made: Any) -> None:
         """The tree of a new container, which is one object at however many places; derivatives take these apart."""

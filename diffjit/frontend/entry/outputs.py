@@ -146,7 +146,8 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
         known = stored(spec.cls)
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
-        return tree.make_object(spec.cls, fields)
+        made: Any = getattr(spec.cls, "__diffjit_made__", None)  # of a class that stands for one of Python's
+        return tree.make_object(spec.cls, fields) if made is None else made(fields)
     if isinstance(spec, Labels):
         return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):

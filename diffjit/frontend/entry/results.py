@@ -46,6 +46,7 @@ from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import COMPLEX, FLOAT, Array, List, Scalar
 from diffjit.labels import Labels
+from diffjit.primitives.foreign import stood_for
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
@@ -203,6 +204,10 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
             raise TypeProblem(
                 "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
             )
+        known = None if interpreter.of_call or hasattr(held.cls, "__diffjit_made__") else stood_for(held.cls)
+        if known is not None or issubclass(held.cls, BaseException):
+            what = f"an object of class `{(known or held.cls).__name__}` made at run time"
+            raise TypeProblem("DJ319", f"the function returns {what}", cure="return what it computes")
         return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
     if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])

@@ -157,6 +157,11 @@ class Deque:  # noqa: PLW1641 - no deque is a key
         for item in iterable:
             self.append(item)
 
+    @staticmethod
+    def __diffjit_made__(fields):
+        """What the caller of a program gets."""
+        return collections.deque(fields["items"], fields["maxlen"])
+
     def append(self, item):
         """Add on the right."""
         self.items.append(item)
