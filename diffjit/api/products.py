@@ -120,6 +120,10 @@ def as_like(value: Any, like: Any, what: str) -> Any:
         order = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
         given = np.array(array, dtype=like.dtype, order=order, copy=None)
         return given if given.flags.aligned and given.flags.writeable else given.copy(order=order)
+    if np.ndim(value):
+        raise UsageError(
+            "DJ507", f"{what} has shape {np.shape(value)}, its value is a number", cure="shapes must agree"
+        )
     if isinstance(like, np.generic):
         return like.dtype.type(value)
     if isinstance(like, float):
@@ -371,6 +375,10 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
         for part, c in zip(spec, cotangent, strict=True):
             found.update(cotangents(part, c))
     elif isinstance(spec, dict):
+        if not isinstance(cotangent, dict) or cotangent.keys() != spec.keys():
+            raise UsageError(
+                "DJ507", "the cotangent does not have the keys of the result", cure="one entry per result, or None"
+            )
         for key, part in spec.items():
             found.update(cotangents(part, cotangent[key]))
     return found

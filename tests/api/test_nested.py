@@ -354,3 +354,36 @@ def test_deques_are_pythons(backend):
         dj.jit(lambda x: np.broadcast(x, x), backend=backend)(x)
     with pytest.raises(dj.TypeProblem, match="DJ319"):
         dj.jit(lambda x: ValueError(x[0]), backend=backend)(x)
+
+
+SHORT = {
+    "tangent of one entry": lambda x, k: dj.jvp(np.sum, (x,), (x[:k],))[1],
+    "number for an array": lambda x, k: dj.jvp(np.sum, (x,), (1.0 * k,))[1],
+    "tangent map": lambda x, k: dj.linearize(np.sum, x)[1](x[:k]),
+    "cotangent of one entry": lambda x, k: dj.vjp(np.sin, x)[1](x[:k])[0],
+    "cotangent of a number": lambda x, k: dj.vjp(np.sum, x)[1](x[:k])[0],
+    "missing key": lambda x, k: dj.vjp(lambda y: {"a": y[k], "b": y}, x)[1]({"a": 1.0})[0],
+    "series": lambda x, k: dj.jet(np.sum, (x,), ([x[:k]],))[1],
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", SHORT)
+def test_shapes_must_agree_inside_too(name, backend, monkeypatch):
+    """Tangents and cotangents of length 1 were stretched inside; outside, an array was taken for that of a number."""
+    monkeypatch.setattr(dj.settings, "backend", backend)
+    for length in (3, 20):  # known while the program is built, and not
+        x = np.linspace(0.1, 1.0, length)
+        with pytest.raises(dj.UsageError, match="DJ507"):
+            SHORT[name](x, 1)
+        with pytest.raises((dj.UsageError, ValueError), match="DJ507"):
+            dj.jit(SHORT[name])(x, 1)
+
+
+def test_a_cotangent_may_be_none_inside_too():
+    def f(x):
+        return dj.vjp(lambda y: (y[0] * y[1], y), x)[1]((1.0, None))[0]
+
+    x = np.array([0.3, -1.2, 2.1])
+    np.testing.assert_array_equal(f(x), [-1.2, 0.3, 0.0])
+    np.testing.assert_array_equal(dj.jit(f, backend="python")(x), [-1.2, 0.3, 0.0])

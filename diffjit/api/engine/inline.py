@@ -207,7 +207,7 @@ class Pullback(Map):
         del kwargs, node
         entry = Entry()
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
-        seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
+        seeds = [conformed(interpreter, found.get(k), entry, self.primal[k]) for k in self.made.seeds]
         residuals = self.residuals if self.again is None else self.again.as_before(self.residuals)
         outs = interpreter.copy_in(self.made.pullback, [*residuals, *seeds])
         spec, missing = self.made.cotangents(self.inner.call)
@@ -216,7 +216,9 @@ class Pullback(Map):
 
 
 def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
-    """A tangent or cotangent in the type, shape and layout of the value that it belongs to."""
+    """A tangent or cotangent in the type, shape and layout of the value that it belongs to; zeros where it is None."""
+    if leaf is None:
+        return interpreter.zeros_of(like)
     if id(leaf) in entry.dummies:
         value = entry.dummies[id(leaf)][1]
     else:
@@ -226,14 +228,30 @@ def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
         raise UsageError(
             "DJ507", "a tangent or cotangent is complex, its value is real", cure="take the real part: g.real"
         )
-    if isinstance(value.type, Array) and value.type.ndim != getattr(ty, "ndim", 0):
-        message = f"a tangent or cotangent has {value.type.ndim} dimensions, its value has {getattr(ty, 'ndim', 0)}"
+    own, wanted = (t.ndim if isinstance(t, Array) else 0 for t in (value.type, ty))
+    if own != wanted:
+        message = f"a tangent or cotangent has {own} dimensions, its value has {wanted}"
         raise UsageError("DJ507", message, cure="shapes must agree")
+    if own:
+        _of_one_shape(interpreter, value, like)
     if isinstance(ty, Scalar):
         return interpreter.cast(interpreter.number(value), ty.dtype, weak=ty.weak)
     made = interpreter.zeros_of(like)
     interpreter.build.op("assign", [made, interpreter.cast(value, ty.dtype)])
     return made
+
+
+def _of_one_shape(interpreter: Any, value: Value, like: Value) -> None:
+    """Refuse to stretch an axis of length 1: where that is only known at run time, the program raises."""
+    for axis, (own, wanted) in enumerate(zip(value.type.dims, like.type.dims, strict=True)):  # pyright: ignore[reportAttributeAccessIssue] - arrays
+        if own == wanted:
+            continue
+        if isinstance(own, int) and isinstance(wanted, int):
+            message = f"axis {axis} of a tangent or cotangent has length {own}, that of its value has length {wanted}"
+            raise UsageError("DJ507", message, cure="shapes must agree")
+        differ = interpreter.compare_kind("not_equal", interpreter.dim(value, axis), interpreter.dim(like, axis))
+        text = f"axis {axis} of a tangent or cotangent has another length than that of its value [DJ507]"
+        interpreter.build.raise_where(interpreter.number(differ), ValueError, text)
 
 
 def stopped(interpreter: Any, value: Any, around: tuple[int, ...] = ()) -> Any:
