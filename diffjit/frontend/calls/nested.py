@@ -427,7 +427,7 @@ class Nested(Mixin):
 _HANDED = "is what a derivative gives, or a function in its hands"  # with a place of its own it could get wider items
 
 
-def _items(ty: List) -> Any:
+def _items(ty: Any) -> Any:
     """The form of the items of a list of numbers, arrays, or lists of such."""
     return Sub(_items(ty.elem)) if isinstance(ty.elem, List) else freshen(Leaf(ty.elem))
 
