@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import array
+import copy
 import dataclasses
 import enum
 import functools
 import os
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -339,11 +341,17 @@ def numbering(*args: Any) -> Numbering:
     return Numbering(tuple(labels_of(flatten(a)[1] for a in args)))
 
 
+_CONTAINERS = (dict, list, tuple, set, frozenset, deque)
+
+
 def apart(value: Any, given: Any) -> Any:
     """The value with arrays and containers of its own: nothing that is changed in it changes what was given."""
     leaves, structure = flatten(value)
     if not any(isinstance(leaf, np.ndarray) for leaf in leaves) and structure.is_leaf():
         return value
+    records = (slot.cls for slot in structure.slots if isinstance(slot, Record))
+    if any(issubclass(cls, _CONTAINERS) or parts_class(cls) is not cls for cls in records):
+        return copy.deepcopy(value)  # a Counter, say, which holds what is no attribute, or SciPy's
     taken = [leaf for leaf in flatten(given)[0] if isinstance(leaf, np.ndarray)]
     made: list[Any] = []
     for leaf in leaves:

@@ -39,7 +39,7 @@ class CheckpointedFunction(Marked):
         interpreter.portable = False  # the function is this object's, which has no name in another process
         name = getattr(self.function, "__name__", "function").replace("<lambda>", "lambda_")
         what = f"`{name}`, which is checkpointed,"
-        inner = nest(interpreter, self.function, args, kwargs, node, refusal=what, demand=NOTHING)
+        inner = nest(interpreter, self.function, args, kwargs, node, refusal=what, demand=NOTHING, itself=True)
         if inner is None:
             return NONE
         return _Call(interpreter, name, inner).emit()

@@ -20,17 +20,17 @@ from diffjit.api.engine.engine import mutated_params, written_params
 from diffjit.api.engine.inline import Inside, abstract_function, elsewhere, nest
 from diffjit.dataclass import dataclass
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
-from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut, mapped
+from diffjit.frontend.entry.outputs import Foreign, OneOf, OptOut, Out, RecordOut, TextOut, mapped
 from diffjit.frontend.entry.places import LIBRARY
 from diffjit.frontend.outside.foreign import without_source
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Function, Value, const_of, is_const
-from diffjit.ir.types import Array, Scalar, is_float
+from diffjit.ir.types import BOOL, INT, Array, Scalar, is_float
 from diffjit.ir.walk import dce, rename, walk
 from diffjit.transforms.custom import Rules, floats
 from diffjit.transforms.prepare import own_copy, stream_params
@@ -517,6 +517,8 @@ class _Call:
             cast = Array(ty.dtype, given.dims, given.layout) if isinstance(given, Array) else Scalar(ty.dtype)
             v = build.value("cast", [v], cast)
         if shape is not None:
+            if isinstance(given, Array):
+                self.refuse_stretched(build, given, ty, shape)
             made = build.value("zeros_like", [shape], ty)
             build.op("assign", [made, v])
             return made
@@ -525,6 +527,17 @@ class _Call:
         if _fits(given, ty):
             return v
         return build.value("copy", [v], Array(ty.dtype, given.dims, ty.layout), order=ty.layout)
+
+    def refuse_stretched(self, build: Builder, given: Array, ty: Array, shape: Value) -> None:
+        """An axis of length 1 stands for itself alone."""
+        for axis, (own, wanted) in enumerate(zip(given.dims, ty.dims, strict=True)):
+            if own != 1 or wanted == 1:
+                continue
+            if isinstance(wanted, int):
+                raise self.refused(f"has a rule that gives length 1 in place of {wanted} along axis {axis}")
+            other = build.value("not_equal", [build.value("dim", [shape], INT, axis=axis), build.const(1)], BOOL)
+            text = f"a rule of `{self.name}` gives length 1 in place of another along axis {axis} [DJ517]"
+            build.raise_where(other, ValueError, text)
 
     def refused(self, problem: str, cure: str = "the shapes must agree") -> UsageError:
         """An error about the function's rules."""

@@ -111,7 +111,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
     if derived.has_aux:
         spec = without_extras(program)
     spec = number_within(spec)
-    if isinstance(spec, complex if derived.holomorphic else float):
+    if isinstance(spec, (complex, np.complexfloating) if derived.holomorphic else (float, np.floating)):
         return constant_result(program)
     if isinstance(spec, OptOut) and isinstance(spec.inner, Out):
         spec = certain_result(derived, program, spec)
@@ -122,7 +122,7 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
                 return spec
             if ty.dtype.kind in "cf":
                 raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
-    elif isinstance(spec, (float, complex)):
+    elif isinstance(spec, (float, complex, np.inexact)):
         raise wrong_result(program, f"`{program.function.name}` returns", derived.holomorphic)
     from diffjit.frontend.entry.results import in_words
     from diffjit.frontend.values.join import describe_type
@@ -204,7 +204,9 @@ def constant_result(program: Program) -> Out:
     """A function that returns a constant: its gradient is zero."""
     f = program.function
     spec = program.result[0] if isinstance(program.result, tuple) else program.result
-    f.body.results.append(Builder(f.body).const(complex(spec) if isinstance(spec, complex) else float(spec)))
+    f.body.results.append(
+        Builder(f.body).const(complex(spec) if isinstance(spec, (complex, np.complexfloating)) else float(spec))
+    )
     return Out(len(f.body.results) - 1)
 
 

@@ -182,7 +182,7 @@ def _series_spec(spec: Any, terms: Callable[[int], list[Out]], order: int) -> An
         case RowsOut():
             raise TypeProblem("DJ319", "a series of a list of tuples that grows at run time", cure="return arrays")
         case TableOut():
-            return TableOut(spec.keys, _series_spec(spec.values, terms, order))
+            raise TypeProblem("DJ319", "a series of a dict whose keys are made at run time", cure="return arrays")
         case tuple():
             items = [_series_spec(s, terms, order) for s in spec]
             return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)

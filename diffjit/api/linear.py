@@ -11,7 +11,7 @@ import numpy as np
 from diffjit.api.engine.composed import Marked
 from diffjit.api.engine.derived import Derived, cached, verb
 from diffjit.api.engine.engine import compile_ir, executable
-from diffjit.api.engine.inline import Inside, conformed, inline_vjp, nest, plain
+from diffjit.api.engine.inline import Inside, Map, conformed, inline_vjp, nest, plain
 from diffjit.api.engine.programs import Arguments, Compiled, flatten_call
 from diffjit.api.engine.repeated import Repeated
 from diffjit.api.engine.tracebacks import boundary
@@ -158,7 +158,7 @@ def _again(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-class TangentMap:
+class TangentMap(Map):
     """A tangent map made inside a program."""
 
     __name__ = "tangent_map"
@@ -169,6 +169,9 @@ class TangentMap:
     ) -> None:  # fmt: skip
         self.again = again
         self.made, self.inner, self.primal, self.residuals, self.has_aux = made, inner, primal, residuals, has_aux
+
+    def __repr__(self) -> str:
+        return "the tangent map of a function"
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node

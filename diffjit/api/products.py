@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,10 @@ def as_like(value: Any, like: Any, what: str) -> Any:
         order = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
         given = np.array(array, dtype=like.dtype, order=order, copy=None)
         return given if given.flags.aligned and given.flags.writeable else given.copy(order=order)
+    if np.ndim(value):
+        raise UsageError(
+            "DJ507", f"{what} has shape {np.shape(value)}, its value is a number", cure="shapes must agree"
+        )
     if isinstance(like, np.generic):
         return like.dtype.type(value)
     if isinstance(like, float):
@@ -143,10 +148,15 @@ def _complex(value: Any) -> bool:
 
 def tangent_spec(spec: Any) -> Any:
     """The tree of tangents: static results have none."""
-    if isinstance(spec, (Out, OptOut)):
+    if isinstance(spec, Out):
         return spec
+    if isinstance(spec, OptOut):
+        return OptOut(spec.flag, tangent_spec(spec.inner))
     if isinstance(spec, RecordOut):
-        return RecordOut(tree.parts_class(spec.cls), spec.fields)
+        # Ints of the library's own classes are settings, as `maxlen` of a deque is.
+        own = hasattr(spec.cls, "__diffjit_made__")
+        parts = {n: v if own and isinstance(v, int) else tangent_spec(v) for n, v in spec.fields.items()}
+        return RecordOut(tree.parts_class(spec.cls), parts)
     if isinstance(spec, tuple):
         items = [tangent_spec(s) for s in spec]
         return type(spec)(*items) if hasattr(spec, "_fields") else tuple(items)
@@ -160,7 +170,7 @@ def tangent_spec(spec: Any) -> Any:
         return RowsOut(tangent_spec(spec.item), spec.lists, spec.flags, spec.cls)
     if isinstance(spec, (int, np.integer, np.bool_)):
         return 0.0
-    return type(spec)(0) if isinstance(spec, (float, complex)) else spec
+    return type(spec)(0) if isinstance(spec, (float, complex, np.inexact)) else spec
 
 
 def aligned(spec: Any, primal: list[Any], tangents: dict[int, Any], zero: Callable[[int], Any]) -> list[Any]:
@@ -351,6 +361,8 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
             found.update(cotangents(spec.inner, cotangent))
     elif isinstance(spec, RecordOut) and "held_values" in spec.fields and tree.is_numeric(cotangent):
         found.update(cotangents(spec.fields["held_values"], cotangent))
+    elif isinstance(spec, RecordOut) and isinstance(cotangent, deque):
+        found.update(cotangents(spec.fields["items"], list(cotangent)))
     elif isinstance(spec, RecordOut):
         for name, part in spec.fields.items():
             if not isinstance(part, (Labels, Constant)):
@@ -363,6 +375,10 @@ def cotangents(spec: Any, cotangent: Any) -> dict[int, Any]:
         for part, c in zip(spec, cotangent, strict=True):
             found.update(cotangents(part, c))
     elif isinstance(spec, dict):
+        if not isinstance(cotangent, dict) or cotangent.keys() != spec.keys():
+            raise UsageError(
+                "DJ507", "the cotangent does not have the keys of the result", cure="one entry per result, or None"
+            )
         for key, part in spec.items():
             found.update(cotangents(part, cotangent[key]))
     return found

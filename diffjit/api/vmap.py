@@ -19,9 +19,9 @@ from diffjit.api.engine.composed import Composed, certain
 from diffjit.api.engine.derived import verb
 from diffjit.api.engine.inline import Inside, nest
 from diffjit.errors import TypeProblem, UsageError
-from diffjit.frontend.calls.nested import Foreign, Inner
+from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.demand import NOTHING
-from diffjit.frontend.entry.outputs import OneOf, Out, RecordOut, RowsOut, TableOut, TextOut, is_made_text
+from diffjit.frontend.entry.outputs import Foreign, OneOf, Out, RecordOut, RowsOut, TableOut, TextOut, is_made_text
 from diffjit.frontend.entry.program import parameter_names
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_number

@@ -13,8 +13,8 @@ from diffjit.api.engine.inline import nest
 from diffjit.api.engine.programs import flatten_call
 from diffjit.api.gradients import spec_tree
 from diffjit.errors import UsageError
-from diffjit.frontend.calls.nested import Entry, Foreign, Inner
-from diffjit.frontend.entry.outputs import Out, RecordOut
+from diffjit.frontend.calls.nested import Entry, Inner
+from diffjit.frontend.entry.outputs import Foreign, Out, RecordOut
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Value

@@ -583,3 +583,29 @@ def test_the_corpus_from_snapshots(name):
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in OTHERWISE])
 def test_all_of_the_corpus_from_snapshots(name):
     assert marked_case(name)
+
+
+@BOTH
+def test_lists_that_the_caller_has_are_given_themselves(backend):
+    """What a program changes of them later was changed in a copy."""
+
+    def kept(x):
+        outer, given = [x[0]], {"a": [x[1]]}
+
+        @dj.checkpoint
+        def step(y, table):
+            pair = [y[0] * y[1]]
+            return y * y, outer, table, table["a"], pair, (pair,)
+
+        squares, one, table, two, pair, (again,) = step(x, given)
+        one.append(x[2])
+        table["b"] = [x[3] * x[3]]
+        two[0] *= 3.0
+        pair[0] += 5.0 * x[4]
+        return np.sum(squares) + sum(outer) * given["a"][0] + given["b"][0] + again[0]
+
+    want = X @ X + (X[0] + X[2]) * 3.0 * X[1] + X[3] ** 2 + X[0] * X[1] + 5.0 * X[4]
+    slope = 2 * X + [4 * X[1], 3 * (X[0] + X[2]) + X[0], 3 * X[1], 2 * X[3], 5.0]
+    assert kept(X) == pytest.approx(want)
+    assert dj.jit(kept, backend=backend)(X) == pytest.approx(want)
+    np.testing.assert_allclose(dj.grad(kept, backend=backend)(X), slope)

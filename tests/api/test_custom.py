@@ -269,3 +269,29 @@ def test_a_rule_that_calls_its_function_for_tangents():
     halved.defvjp(lambda x: (halved(x), None), lambda _, bar: (halved(bar),))
     assert dj.grad(halved)(3.0) == 0.5
     assert dj.jvp(dj.grad(lambda x: halved(x) ** 2), (3.0,), (1.0,))[1] == 0.5
+
+
+@dj.custom_vjp
+def in_full(x):
+    return x * x
+
+
+in_full.defvjp(lambda x: (x * x, x), lambda x, out_bar: ((2 * x * out_bar)[:1],))
+
+
+@dj.custom_jvp
+def along(x):
+    return x * x
+
+
+along.defjvp(lambda primals, tangents: (along(*primals), (2 * primals[0] * tangents[0])[:1]))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", [in_full, along], ids=["cotangent", "tangent"])
+def test_rules_whose_results_have_length_1(f, backend):
+    """They were stretched."""
+    for x in (X, np.linspace(0.1, 1.0, 20)):  # of a length that is known while the program is built, and not
+        with pytest.raises((dj.UsageError, ValueError), match="DJ517"):
+            dj.grad(lambda y: np.sum(f(y)), backend=backend)(x)
+    np.testing.assert_allclose(dj.grad(lambda y: np.sum(f(y)), backend=backend)(X[:1]), 2 * X[:1])

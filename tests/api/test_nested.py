@@ -1,5 +1,8 @@
 """Derivatives taken, and called, inside functions that are differentiated themselves."""
 
+from collections import deque
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -211,3 +214,176 @@ def test_an_inner_gradient_by_an_int_is_refused_at_its_line():
     with pytest.raises(dj.UsageError, match=r"test_nested.py:\d+") as caught:
         dj.grad(f, backend="python")(2.0)
     assert caught.value.code == "DJ501"
+
+
+SCALES = [1.5, np.array([2.0, 3.0])]
+
+
+def read_by_a_derivative(x):
+    """Each verb hands out what its function gives of the list outside, and the program goes on with it."""
+    (_, kept), (_, still) = dj.jvp(lambda y: (y * y, SCALES), (x,), (x,))
+    first, tangents = dj.linearize(lambda y: (y, SCALES), x)
+    _, (_, extras) = dj.grad(lambda y: (np.sum(y), (y, SCALES)), has_aux=True)(x)
+    lanes = dj.vmap(lambda y: (y, SCALES))(x)
+    rows = dj.jacfwd(lambda y: (y, SCALES))(x)
+    change = still[0] + np.sum(still[1]) + tangents(x)[1][0] + np.sum(rows[1][0])
+    return kept[0] + np.sum(first[1][1] * x) + extras[0] + np.sum(lanes[1][0] * x) + change, still
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_derivative_inside_gives_a_list_outside(backend):
+    """It was a tangent to itself, and no list to the program."""
+    x = np.array([0.5, 2.0])
+    value, still = dj.jit(read_by_a_derivative, backend=backend)(x)
+    assert value == pytest.approx(1.5 + 2.0 * 0.5 + 3.0 * 2.0 + 1.5 + 1.5 * 2.5)
+    assert still[0] == 0.0
+    np.testing.assert_array_equal(still[1], [0.0, 0.0])
+    slope = dj.grad(lambda y: read_by_a_derivative(y)[0], backend=backend)(x)
+    np.testing.assert_allclose(slope, [2.0 + 1.5, 3.0 + 1.5])
+
+
+@dataclass
+class Sighting:
+    bright: object
+    at: object
+
+
+def bright(x):
+    return [Sighting(v * v, [v, 2 * v]) for v in x if v > 0]
+
+
+def named(x):
+    found = []
+    for k, v in enumerate(x):
+        found.append((v if v > 0 else None, "over" if v > 0 else "under", {"square": v * v, "k": k}))
+    return found
+
+
+def parts(x):
+    found = []
+    for v in x:
+        found.append((v, tuple(v * w for w in x if w > v)))  # noqa: PERF401 - a list that grows
+    return tuple(found)
+
+
+def by_size(x):
+    sizes = {}
+    for v in x:
+        sizes[int(v), 0] = sizes.get((int(v), 0), 0.0) + v * v
+    return sizes
+
+
+def over(x):
+    return [v * v for v in x if v > 0]
+
+
+def matrices(x):
+    return [np.outer(x, x) * v for v in x if v > 0]
+
+
+GROWING = {
+    "numbers": lambda x: sum(dj.jvp(over, (x,), (x,))[1]) * len(dj.linearize(over, x)[0]),
+    "arrays": lambda x: np.sum(dj.linearize(matrices, x)[1](x)[0]) + dj.jvp(matrices, (x,), (x,))[0][1][0, 0],
+    "objects": lambda x: sum(s.bright * s.at[-1] for s in dj.jvp(bright, (x,), (x,))[1]),
+    "extras": lambda x: sum(
+        (0.0 if v is None else v) * more["square"] + len(name) + more["k"]
+        for v, name, more in dj.grad(lambda u: (u[0], named(u)), has_aux=True)(x)[1]
+    ),
+    "tuples": lambda x: sum(v * len(more) + sum(more) for v, more in dj.linearize(parts, x)[1](x)),
+    "dict": lambda x: dj.jvp(by_size, (x,), (x,))[1][2, 0] * dj.vjp(lambda u: (u, [1.0]), x)[0][0][1],
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", GROWING)
+def test_a_derivative_inside_gives_lists_that_grow(name, backend, monkeypatch):
+    """Programs could not read them, and trees of lists of a program inside were taken for those of the one around it.
+
+    Plainly called, a program takes its derivatives by themselves.
+    """
+    monkeypatch.setattr(dj.settings, "backend", backend)
+    f, x = GROWING[name], np.array([0.3, -1.2, 2.1])
+    assert dj.jit(f)(x) == pytest.approx(f(x))
+    step = 1e-6
+    slope = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(dj.grad(f)(x), slope, rtol=1e-6, atol=1e-8)
+
+
+def test_a_list_that_a_derivative_gives_is_not_changed():
+    def longer(x):
+        found = dj.jvp(over, (x,), (x,))[0]
+        found.append(2.0)
+        return sum(found)
+
+    def copied(x):
+        found = list(dj.jvp(over, (x,), (x,))[0])
+        found.append(2.0)
+        return sum(found)
+
+    x = np.array([0.3, -1.2, 2.1])
+    with pytest.raises(dj.MemoryProblem, match="DJ402"):
+        dj.jit(longer, backend="python")(x)
+    assert dj.jit(copied, backend="python")(x) == pytest.approx(copied(x))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_deques_are_pythons(backend):
+    """Callers got an object of a class of diffjit's."""
+
+    def last(x):
+        found = deque(maxlen=2)
+        for v in x:
+            found.append(v * v)
+        return found
+
+    def two(x):
+        return deque([x[0] * x[1], x[1]], 3)
+
+    x = np.array([0.3, -1.2, 2.1])
+    for f, slopes in ((last, [2.88, 8.82]), (two, [-0.72, -1.2])):
+        value, tangent = dj.jvp(f, (x,), (x,), backend=backend)
+        for found in (dj.jit(f, backend=backend)(x), value):
+            assert type(found) is deque
+            assert found.maxlen == f(x).maxlen
+            np.testing.assert_allclose(found, f(x))
+        assert type(tangent) is deque
+        np.testing.assert_allclose(tangent, slopes)
+    pullback = dj.vjp(two, x, backend=backend)[1]
+    np.testing.assert_allclose(pullback(deque([1.0, 2.0]))[0], [-1.2, 2.3, 0.0])
+    with pytest.raises(dj.TypeProblem, match="DJ319"):
+        dj.jit(lambda x: np.broadcast(x, x), backend=backend)(x)
+    with pytest.raises(dj.TypeProblem, match="DJ319"):
+        dj.jit(lambda x: ValueError(x[0]), backend=backend)(x)
+
+
+SHORT = {
+    "tangent of one entry": lambda x, k: dj.jvp(np.sum, (x,), (x[:k],))[1],
+    "number for an array": lambda x, k: dj.jvp(np.sum, (x,), (1.0 * k,))[1],
+    "tangent map": lambda x, k: dj.linearize(np.sum, x)[1](x[:k]),
+    "cotangent of one entry": lambda x, k: dj.vjp(np.sin, x)[1](x[:k])[0],
+    "cotangent of a number": lambda x, k: dj.vjp(np.sum, x)[1](x[:k])[0],
+    "missing key": lambda x, k: dj.vjp(lambda y: {"a": y[k], "b": y}, x)[1]({"a": 1.0})[0],
+    "series": lambda x, k: dj.jet(np.sum, (x,), ([x[:k]],))[1],
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", SHORT)
+def test_shapes_must_agree_inside_too(name, backend, monkeypatch):
+    """Tangents and cotangents of length 1 were stretched inside; outside, an array was taken for that of a number."""
+    monkeypatch.setattr(dj.settings, "backend", backend)
+    for length in (3, 20):  # known while the program is built, and not
+        x = np.linspace(0.1, 1.0, length)
+        with pytest.raises(dj.UsageError, match="DJ507"):
+            SHORT[name](x, 1)
+        with pytest.raises((dj.UsageError, ValueError), match="DJ507"):
+            dj.jit(SHORT[name])(x, 1)
+
+
+def test_a_cotangent_may_be_none_inside_too():
+    def f(x):
+        return dj.vjp(lambda y: (y[0] * y[1], y), x)[1]((1.0, None))[0]
+
+    x = np.array([0.3, -1.2, 2.1])
+    np.testing.assert_array_equal(f(x), [-1.2, 0.3, 0.0])
+    np.testing.assert_array_equal(dj.jit(f, backend="python")(x), [-1.2, 0.3, 0.0])

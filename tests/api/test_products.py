@@ -356,3 +356,38 @@ def test_tangents_of_what_is_no_float(backend):
             assert found[4] == (None if x[0] > 1.0 else 0.0)
             assert found[5] == [0.0, 0.0]
             assert found[6] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tangents_of_constants_of_numpy(backend):
+    """Zeros of their class; those of no subclass of Python's float were the constants themselves."""
+
+    def constants(x):
+        return x * x, np.float32(4.5), np.float16(2.0), np.complex64(1 + 2j), np.float64(3.0)
+
+    def inside(x, dot):
+        return dj.jvp(constants, (x,), (dot,))[1]
+
+    for found in (
+        dj.jvp(constants, (2.0,), (3.0,), backend=backend)[1],
+        dj.linearize(constants, 2.0, backend=backend)[1](3.0),
+        dj.jit(inside, backend=backend)(2.0, 3.0),
+    ):
+        assert found == (12.0, 0.0, 0.0, 0.0, 0.0)
+        assert [type(v) for v in found[1:]] == [np.float32, np.float16, np.complex64, np.float64]
+    assert dj.value_and_grad(lambda x: np.float32(3.0), backend=backend)(2.0) == (3.0, 0.0)
+    assert dj.grad(lambda z: np.complex64(3.0), holomorphic=True, backend=backend)(2j) == 0.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tangents_of_constants_in_what_may_be_none(backend):
+    """They were the constants themselves, as attributes of NumPy's classes were."""
+
+    def late(x, limit):
+        if x > limit:
+            return None
+        return x * x, 4.5, {"scale": np.float32(3.0)}, Medium(np.float16(2.0), x)
+
+    for limit, want in ((3.0, (4.0, 0.0, {"scale": 0.0}, Medium(0.0, 1.0, 0.0))), (1.0, None)):
+        assert dj.jvp(late, (2.0, limit), (1.0, 0.0), backend=backend)[1] == want
+        assert dj.linearize(late, 2.0, limit, backend=backend)[1](1.0, 0.0) == want

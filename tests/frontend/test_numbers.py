@@ -328,3 +328,20 @@ def test_methods_and_counts_of_ints(function, backend):
     assert found == function(x)
     wanted = (function(x + step) - function(x - step)) / 2
     np.testing.assert_allclose(dj.grad(function, backend=backend)(x) @ step, wanted, rtol=1e-6)
+
+
+def of_two_parts(x, single):
+    z = complex(x[0], x[1])
+    return z * single, complex(3, x[0]).real * single, complex(imag=x[1]), z.imag, abs(z), complex(x[0] * 1j, x[1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_complex_of_two_numbers_is_pythons(backend):
+    """It was NumPy's, where its imaginary part was: a product with a complex64 was a complex128."""
+    x = np.array([0.7, 1.3])
+    for single in (np.float32(2.0), np.ones(2, np.complex64)):
+        wanted = of_two_parts(x, single)
+        for found, want in zip(dj.jit(of_two_parts, backend=backend)(x, single), wanted, strict=True):
+            assert type(found) is type(want)
+            assert np.asarray(found).dtype == np.asarray(want).dtype
+            np.testing.assert_allclose(found, want, rtol=1e-6)

@@ -21,6 +21,7 @@ from diffjit.frontend.calls.nested import Entry, Inner, signature
 from diffjit.frontend.entry.demand import FORWARD, NOTHING, REVERSE, Demand, before
 from diffjit.frontend.entry.program import Program
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar, Type, is_float
@@ -91,13 +92,13 @@ def elsewhere() -> None:
 
 def nest(
     interpreter: Any, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any, *, refusal: str = "",
-    demand: Demand = None, plainly: Any = True, called_on: str = "",
+    demand: Demand = None, plainly: Any = True, called_on: str = "", itself: bool = False,
 ) -> Inner | None:  # fmt: skip
     """The program of a verb's function, for these abstract arguments.
 
     `demand`: the derivatives that the verb takes of it, before those that will be taken of what it is copied into.
     `plainly`: what calls it as part of the program, in front of the verb's, where a `try` is around (`Nested.attempt`);
-    None where that would be something else. `called_on`: see `Nested.nest`.
+    None where that would be something else. `called_on`, `itself`: see `Nested.nest`.
     """
     called = abstract_function(interpreter, function)
     outer, interpreter.to_take = interpreter.to_take, before(demand, interpreter.to_take)
@@ -113,8 +114,9 @@ def nest(
         derived = demand != NOTHING  # a derivative leaves the caller's arrays as they are
         tried = call if plainly is True else plainly
         inner = interpreter.nest(
-            called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived, plainly=tried, called_on=called_on
-        )
+            called, args, kwargs, flatten_call, node, refusal=refusal, apart=derived, plainly=tried,
+            called_on=called_on, itself=itself,
+        )  # fmt: skip
     finally:
         interpreter.to_take = outer
     if inner is not None:
@@ -182,7 +184,11 @@ def inline_vjp(interpreter: Any, fun: Any, primals: list[Any], *, has_aux: bool,
     return av.Tup((value.items[0], pullback, value.items[1]) if has_aux else (value, pullback))
 
 
-class Pullback:
+class Map:
+    """A pullback or tangent map that was made inside a program."""
+
+
+class Pullback(Map):
     """A pullback made inside a program."""
 
     __name__ = "pullback"
@@ -194,11 +200,14 @@ class Pullback:
         self.made, self.inner, self.primal, self.residuals, self.again = made, inner, primal, residuals, again
         self.spec = inner.program.result[0] if has_aux else inner.program.result
 
+    def __repr__(self) -> str:
+        return "the pullback of a function"
+
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
         entry = Entry()
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
-        seeds = [conformed(interpreter, found.get(k, 0.0), entry, self.primal[k]) for k in self.made.seeds]
+        seeds = [conformed(interpreter, found.get(k), entry, self.primal[k]) for k in self.made.seeds]
         residuals = self.residuals if self.again is None else self.again.as_before(self.residuals)
         outs = interpreter.copy_in(self.made.pullback, [*residuals, *seeds])
         spec, missing = self.made.cotangents(self.inner.call)
@@ -207,7 +216,9 @@ class Pullback:
 
 
 def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
-    """A tangent or cotangent in the type, shape and layout of the value that it belongs to."""
+    """A tangent or cotangent in the type, shape and layout of the value that it belongs to; zeros where it is None."""
+    if leaf is None:
+        return interpreter.zeros_of(like)
     if id(leaf) in entry.dummies:
         value = entry.dummies[id(leaf)][1]
     else:
@@ -217,9 +228,12 @@ def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
         raise UsageError(
             "DJ507", "a tangent or cotangent is complex, its value is real", cure="take the real part: g.real"
         )
-    if isinstance(value.type, Array) and value.type.ndim != getattr(ty, "ndim", 0):
-        message = f"a tangent or cotangent has {value.type.ndim} dimensions, its value has {getattr(ty, 'ndim', 0)}"
+    own, wanted = (t.ndim if isinstance(t, Array) else 0 for t in (value.type, ty))
+    if own != wanted:
+        message = f"a tangent or cotangent has {own} dimensions, its value has {wanted}"
         raise UsageError("DJ507", message, cure="shapes must agree")
+    if own:
+        _of_one_shape(interpreter, value, like)
     if isinstance(ty, Scalar):
         return interpreter.cast(interpreter.number(value), ty.dtype, weak=ty.weak)
     made = interpreter.zeros_of(like)
@@ -227,20 +241,66 @@ def conformed(interpreter: Any, leaf: Any, entry: Entry, like: Value) -> Value:
     return made
 
 
-def stopped(interpreter: Any, value: Any) -> Any:
-    """A value through which no derivative flows."""
-    if isinstance(value, Value) and is_float(value.type):
-        if hasattr(value.type, "dims"):
-            value = interpreter.copy(value)
-        return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
-    if isinstance(value, av.Tup):
-        return av.Tup(tuple(stopped(interpreter, v) for v in value.items), value.cls)
-    if isinstance(value, av.Ref):
-        held = interpreter.contents(value)
-        if isinstance(held, av.ListC):
-            return interpreter.new(av.ListC(tuple(stopped(interpreter, v) for v in held.items)))
-        if isinstance(held, av.DictC):
-            return interpreter.new(
-                av.DictC({k: stopped(interpreter, v) for k, v in held.items.items()}, held.is_set, held.cls)
-            )
-    return value
+def _of_one_shape(interpreter: Any, value: Value, like: Value) -> None:
+    """Refuse to stretch an axis of length 1: where that is only known at run time, the program raises."""
+    for axis, (own, wanted) in enumerate(zip(value.type.dims, like.type.dims, strict=True)):  # pyright: ignore[reportAttributeAccessIssue] - arrays
+        if own == wanted:
+            continue
+        if isinstance(own, int) and isinstance(wanted, int):
+            message = f"axis {axis} of a tangent or cotangent has length {own}, that of its value has length {wanted}"
+            raise UsageError("DJ507", message, cure="shapes must agree")
+        differ = interpreter.compare_kind("not_equal", interpreter.dim(value, axis), interpreter.dim(like, axis))
+        text = f"axis {axis} of a tangent or cotangent has another length than that of its value [DJ507]"
+        interpreter.build.raise_where(interpreter.number(differ), ValueError, text)
+
+
+def stopped(interpreter: Any, value: Any, around: tuple[int, ...] = ()) -> Any:
+    """A value through which no derivative flows: numbers and arrays that are constants, in containers of their own."""
+    match value:
+        case Value() if is_float(value.type):
+            if hasattr(value.type, "dims"):
+                value = interpreter.copy(value)
+            return interpreter.build.value("stop_gradient", [value], value.type, name=value.name)
+        case av.Tup():
+            return av.Tup(tuple(stopped(interpreter, v, around) for v in value.items), value.cls)
+        case av.Opt():
+            return av.Opt(value.is_none, stopped(interpreter, value.value, around))
+        case av.Maybe():
+            return av.Maybe(value.bound, stopped(interpreter, value.value, around))
+        case av.Sum():
+            return interpreter.each(value, lambda v: stopped(interpreter, v, around))
+        case av.Ref() if not isinstance(value, av.Handle):
+            return _stopped_container(interpreter, value, around)
+        case Value() | av.Range() | av.Slice() | av.Format():
+            return value
+        case Static() if not isinstance(value.obj, Map) and not isinstance(
+            getattr(value.obj, "function", None), Inside
+        ):
+            return value
+        case _:
+            cure = "give it numbers, arrays, and lists, dicts and objects of them"
+            raise interpreter.unsupported("DJ118", f"stop_gradient of {describe(value)}", None, cure)
+
+
+def _stopped_container(interpreter: Any, ref: av.Ref, around: tuple[int, ...]) -> Any:
+    held = interpreter.contents(ref)
+    match held:
+        case av.ListC():
+            return interpreter.new(av.ListC(tuple(stopped(interpreter, v, around) for v in held.items)))
+        case av.DictC():
+            items = {k: stopped(interpreter, v, around) for k, v in held.items.items()}
+            return interpreter.new(replace(held, items=items, frozen=""))
+        case av.ObjC() if not interpreter.is_opaque(ref):
+            if ref.uid in around:
+                cure = "give it numbers, arrays, and lists and dicts of them"
+                raise interpreter.unsupported("DJ118", "stop_gradient of an object that holds itself", None, cure)
+            fields = held.fields if held.origin is None else interpreter.all_fields(held) | held.fields
+            around = (*around, ref.uid)
+            return interpreter.new(av.ObjC(held.cls, {n: stopped(interpreter, v, around) for n, v in fields.items()}))
+        case DynList():
+            from diffjit.api.functions import stop_gradient
+
+            found = interpreter.py_list(interpreter.call(Static(map), [Static(stop_gradient), ref], {}, None))
+            return interpreter.part_of_tuple(found) if interpreter.is_part_of_tuple(ref) else found
+        case _:
+            return ref

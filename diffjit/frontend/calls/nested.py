@@ -19,7 +19,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.dataclass import dataclass
-from diffjit.errors import UnsupportedSyntax
+from diffjit.errors import TypeProblem, UnsupportedSyntax
 from diffjit.frontend.calls.records import close
 from diffjit.frontend.entry.notes import (
     Notes,
@@ -30,7 +30,7 @@ from diffjit.frontend.entry.notes import (
     unreadable,
     values_in,
 )
-from diffjit.frontend.entry.outputs import OneOf, OptOut, Out, RecordOut, TextOut
+from diffjit.frontend.entry.outputs import Foreign, OneOf, OptOut, Out, RecordOut, RowsOut, TableOut, TextOut
 from diffjit.frontend.entry.results import Program, output
 from diffjit.frontend.entry.source import note_lines
 from diffjit.frontend.entry.writeback import Arguments
@@ -40,24 +40,19 @@ from diffjit.frontend.numpy.read_only import decide_views
 from diffjit.frontend.numpy.reshapes import Written
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.values import Static, is_number
+from diffjit.frontend.values.join import item_template
+from diffjit.frontend.values.leaves import item_leaves
+from diffjit.frontend.values.templates import PART_OF_TUPLE, DynList, Leaf, Side, Sub, freshen
+from diffjit.frontend.values.values import NONE, Static, is_number
 from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.ops import ROWS
 from diffjit.ir.raising import leaves_traces, raises_in_python
-from diffjit.ir.types import INT, Array, Scalar
+from diffjit.ir.types import INT, Array, List, Scalar
 from diffjit.ir.walk import clone_op, dce, unused_but_raising, walk, walk_called
 from diffjit.primitives.foreign import stand_in
+from diffjit.primitives.library.tables import Table
 from diffjit.primitives.registry import FUNCTIONS
 from diffjit.settings import settings
-
-
-class Foreign:
-    """Something of the interpreter's inside a plain tree: a function, an iterator, a list that grows."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +64,7 @@ class Entry:
     """
 
     dummies: dict[int, tuple[Any, Value, Value]] = field(default_factory=dict[int, Any])  # id -> dummy, outer, inner
+    containers: dict[int, av.Ref] = field(default_factory=dict[int, Any])  # of the inner program -> the caller's
 
     def order(self, leaves: list[Any]) -> list[tuple[Value, Value]]:
         """The (outer, inner) values behind the leaves of a flattened tree."""
@@ -127,21 +123,25 @@ class Nested(Mixin):
         held = self.contents(ref)
         if isinstance(held, av.ListC):
             both = [self.enter(item, entry) for item in held.items]
-            return [p for p, _ in both], self.new(av.ListC(tuple(i for _, i in both)))
+            inner = self.new(av.ListC(tuple(i for _, i in both)))
+            entry.containers[inner.uid] = ref
+            return [p for p, _ in both], inner
         if isinstance(held, av.DictC) and not held.is_set:
             entered = {key: self.enter(item, entry) for key, item in held.items.items()}
             inner = self.new(av.DictC({key: i for key, (_, i) in entered.items()}, cls=held.cls))
+            entry.containers[inner.uid] = ref
             plain = {key: p for key, (p, _) in entered.items()}
             return OrderedDict(plain) if held.cls is OrderedDict else plain, inner
         if isinstance(held, av.ObjC) and held.origin is None:
             entered = {name: self.enter(item, entry) for name, item in held.fields.items()}
             inner = self.new(av.ObjC(held.cls, {name: i for name, (_, i) in entered.items()}))
+            entry.containers[inner.uid] = ref
             return tree.make_object(held.cls, {name: p for name, (p, _) in entered.items()}), inner
         return Foreign(ref), ref
 
     def nest(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, *, refusal: str = "",
-        apart: bool = False, plainly: Callable[[], Any] | None = None, called_on: str = "",
+        apart: bool = False, plainly: Callable[[], Any] | None = None, called_on: str = "", itself: bool = False,
     ) -> Inner | None:  # fmt: skip
         """Interpret a call as a program of its own; None where it never returns.
 
@@ -150,7 +150,8 @@ class Nested(Mixin):
         `flatten(args, kwargs)` flattens the plain trees of the arguments. `refusal`: what to call the function in the
         error for changing containers among its arguments, where it must not because it stands for a plain call.
         `called_on`: who calls it, nobody knows how often, where it may note things outside that its result does not
-        hang on; nobody may read them from then on.
+        hang on; nobody may read them from then on. `itself`: lists, dicts and objects that the caller has already are
+        results themselves, not copies.
         """
         refused = refusal or "a function whose derivative is taken here"
 
@@ -158,8 +159,9 @@ class Nested(Mixin):
             with self._read_again(called_on):
                 try:
                     return self._apart(
-                        function, args, kwargs, flatten, node, refused, held=bool(refusal), lists=bool(called_on)
-                    )
+                        function, args, kwargs, flatten, node, refused, held=bool(refusal), lists=bool(called_on),
+                        itself=itself,
+                    )  # fmt: skip
                 except UnsupportedSyntax as error:
                     if not called_on or error is not self.change_refused:
                         raise
@@ -176,7 +178,7 @@ class Nested(Mixin):
 
     def _apart(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str, *,
-        held: bool, notes: Notes | None = None, lists: bool = False,
+        held: bool, notes: Notes | None = None, lists: bool = False, itself: bool = False,
     ) -> tuple[Function, Inner | None, list[Value]]:  # fmt: skip
         """The program of a call, and what its parameters are bound to.
 
@@ -208,7 +210,8 @@ class Nested(Mixin):
                     )  # fmt: skip
                     if held and given.changes(lambda _: None):
                         raise self._changes_refused(refused, "a list, dict or object among its arguments", node)
-                    spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
+                    with self.results_of_call(self._callers(entry, start) if itself else None):
+                        spec = output(self, result, outs)  # pyright: ignore[reportArgumentType]
         finally:
             self.cells, self.dead, self.handlers, self.lent_nodes = start, dead, handlers, lent
             self.doubts, self.memo = doubts, memo
@@ -233,6 +236,15 @@ class Nested(Mixin):
         names = [p.name or "" for p in ir.params]
         made = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
         return ir, None if stops else Inner(made, call, inputs), inputs
+
+    def _callers(self, entry: Entry, start: Any) -> Callable[[av.Ref], av.Ref | None]:
+        """Which list, dict or object of the caller's a call has, if it is one."""
+
+        def known(ref: av.Ref) -> av.Ref | None:
+            there = ("h", ref.uid) in start or ref.uid in self.outside_places
+            return entry.containers.get(ref.uid, ref if there else None)
+
+        return known
 
     def _noting(
         self, function: Any, args: list[Any], kwargs: dict[str, Any], flatten: Any, node: Any, refused: str,
@@ -354,33 +366,70 @@ class Nested(Mixin):
         """Zeros of a value's type, shape and layout."""
         return self.build.zero(value)
 
-    def abstract(self, spec: Any, outs: list[Value]) -> Any:
-        """A tree of results as abstract value."""
+    def abstract(self, spec: Any, outs: list[Value], made: dict[int, Any] | None = None) -> Any:
+        """A tree of results as abstract value; what stands in it twice is one object."""
+        made = {} if made is None else made
+        if id(spec) not in made or not isinstance(spec, (list, dict, RecordOut)):
+            made[id(spec)] = self._abstracted(spec, outs, made)
+        return made[id(spec)]
+
+    def _abstracted(self, spec: Any, outs: list[Value], made: dict[int, Any]) -> Any:
         match spec:
+            case Out() if isinstance(outs[spec.index].type, List):
+                return self._list_handed((outs[spec.index],), _items(outs[spec.index].type))
             case Out():
                 return outs[spec.index]
+            case RowsOut():
+                return self._rows_handed(spec, outs)
+            case TableOut():
+                keys, values = (self.abstract(v, outs, made) for v in (spec.keys, spec.values))
+                return self.new(av.ObjC(Table, {"kept_keys": keys, "kept_values": values, "made_by": NONE}))
             case OptOut():
-                return av.Opt(outs[spec.flag], self.abstract(spec.inner, outs))
+                return av.Opt(outs[spec.flag], self.abstract(spec.inner, outs, made))
             case RecordOut():
-                fields = {name: self.abstract(v, outs) for name, v in spec.fields.items()}
+                fields = {name: self.abstract(v, outs, made) for name, v in spec.fields.items()}
                 return self.new(av.ObjC(stand_in(spec.cls), fields))
             case Foreign():
                 return spec.value
             case TextOut():
                 return av.Format(tuple(p if isinstance(p, str) else (outs[p[0].index], p[1]) for p in spec.parts))
             case OneOf():
-                return av.Sum(outs[spec.flag], tuple(self.abstract(v, outs) for v in spec.variants))
+                return av.Sum(outs[spec.flag], tuple(self.abstract(v, outs, made) for v in spec.variants))
             case tuple():
                 return av.Tup(
-                    tuple(self.abstract(s, outs) for s in spec), type(spec) if hasattr(spec, "_fields") else None
+                    tuple(self.abstract(s, outs, made) for s in spec), type(spec) if hasattr(spec, "_fields") else None
                 )
             case list():
-                return self.new(av.ListC(tuple(self.abstract(s, outs) for s in spec)))
+                return self.new(av.ListC(tuple(self.abstract(s, outs, made) for s in spec)))
             case dict():
-                items = {key: self.abstract(v, outs) for key, v in spec.items()}
+                items = {key: self.abstract(v, outs, made) for key, v in spec.items()}
                 return self.new(av.DictC(items, cls=None if type(spec) is dict else type(spec)))
             case _:
                 return Static(spec)
+
+    def _rows_handed(self, spec: RowsOut, outs: list[Value]) -> av.Ref:
+        """A list, or a tuple, of tuples, dicts, objects or lists, of which each leaf has a list."""
+        lists = [outs[part.index] for part in spec.lists]
+        leaves = [Value(v.type.elem) for v in lists if isinstance(v.type, List)]
+        item = self.abstract(spec.item, leaves)
+        elem = item_template(item, self.cells, self.sites)
+        order = item_leaves(item, elem, Side(self.cells, self.build, self.sites))
+        if len(order) != len(lists) or set(order) != set(leaves):
+            problem = "what a derivative gives here is a list that grows at run time, of items that have no form yet"
+            raise self.error(TypeProblem("DJ319", problem, cure="return one list per item, or arrays"))
+        return self._list_handed(tuple(lists[leaves.index(v)] for v in order), elem, in_tuple=spec.cls is tuple)
+
+    def _list_handed(self, lists: tuple[Value, ...], elem: Any, *, in_tuple: bool = False) -> av.Ref:
+        """A list that a program inside has made, of items of one form."""
+        return self.new(DynList(lists, elem, None, PART_OF_TUPLE if in_tuple else _HANDED))
+
+
+_HANDED = "is what a derivative gives, or a function in its hands"  # with a place of its own it could get wider items
+
+
+def _items(ty: Any) -> Any:
+    """The form of the items of a list of numbers, arrays, or lists of such."""
+    return Sub(_items(ty.elem)) if isinstance(ty.elem, List) else freshen(Leaf(ty.elem))
 
 
 def _of_numbers(op: Op) -> bool:

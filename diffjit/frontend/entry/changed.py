@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ import numpy as np
 from diffjit import tree
 from diffjit.errors import MemoryProblem
 from diffjit.frontend.entry.lift import Guard, array_type
-from diffjit.frontend.entry.outputs import Apart, Change, Same
+from diffjit.frontend.entry.outputs import Apart, Change, Foreign, Same
 from diffjit.frontend.entry.places import Absent, AsFloats, Attribute, Cell, Global
 from diffjit.frontend.entry.writeback import Arguments, parts
 from diffjit.frontend.syntax.mixin import Mixin
@@ -44,6 +45,8 @@ class ChangedOutside(Mixin):
         self.taken_for_several: set[int] = set()  # containers of which the program has asked whether they are one
         self.given_once: dict[int, Any] = {}  # trees of containers that the caller gets
         self.given_places: dict[int, tuple[Any, ...]] | None = None  # of containers among the arguments
+        self.of_call = False  # whether these results are those of a call inside, which goes on with them
+        self.within: Callable[[av.Ref], av.Ref | None] | None = None  # of a call: which container its caller has
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
         self.dict_owners: dict[int, av.Ref] = {}  # what `obj.__dict__` gave -> the object
@@ -95,14 +98,29 @@ class ChangedOutside(Mixin):
             if isinstance(value, (av.Ref, av.Tup)):
                 self.cells["v", _CALLER, str(k)] = value
 
-    def place_of(self, ref: Any) -> tuple[Any, ...] | None:
-        """Where a container is that exists already, of a function that gives the caller this very one."""
+    def itself(self, ref: Any) -> Same | Foreign | None:
+        """What stands for a container that exists already, of a function that gives the caller this very one."""
         if self.given_places is None or not isinstance(ref, av.Ref):
             return None
+        if self.within is not None:
+            known = self.within(ref)
+            return None if known is None else Foreign(known)
         if ref.uid in self.outside_places:
             self.portable = False
-            return (("outside", self.outside_places[ref.uid][2]),)
-        return self.given_places.get(ref.uid)
+            return Same((("outside", self.outside_places[ref.uid][2]),))
+        place = self.given_places.get(ref.uid)
+        return None if place is None else Same(place)
+
+    @contextmanager
+    def results_of_call(self, within: Callable[[av.Ref], av.Ref | None] | None) -> Iterator[None]:
+        """Around the results of a call inside: what its caller has already is given itself, or all is copied (None)."""
+        before = self.given_places, self.given_once, self.within, self.of_call
+        self.given_places, self.given_once, self.within = None if within is None else {}, {}, within
+        self.of_call = True
+        try:
+            yield
+        finally:
+            self.given_places, self.given_once, self.within, self.of_call = before
 
     def give_once(self, ref: av.Ref, made: Any) -> None:
         """The tree of a new container, which is one object at however many places; derivatives take these apart."""

@@ -90,6 +90,15 @@ class Same:
     path: tuple[Any, ...]
 
 
+class Foreign:
+    """Something of the interpreter's inside a plain tree: a function, an iterator, a list that grows."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """A container among the arguments, or outside, and a tree of what it holds afterwards."""
@@ -137,7 +146,8 @@ def _rebuilt(spec: Any, outs: Sequence[Any], caller: Caller | None) -> Any:
         known = stored(spec.cls)
         if known is not None and known.make is not None:
             return known.make(spec.cls, fields)
-        return tree.make_object(spec.cls, fields)
+        made: Any = getattr(spec.cls, "__diffjit_made__", None)  # of a class that stands for one of Python's
+        return tree.make_object(spec.cls, fields) if made is None else made(fields)
     if isinstance(spec, Labels):
         return spec if spec.number is None else cast("Results", outs).labels_of(spec)
     if isinstance(spec, TableOut):

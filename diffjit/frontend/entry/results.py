@@ -22,7 +22,6 @@ from diffjit.frontend.entry.outputs import (
     Out,
     RecordOut,
     RowsOut,
-    Same,
     TableOut,
     TextOut,
     is_made_text,
@@ -47,6 +46,7 @@ from diffjit.frontend.values.values import Static, is_number
 from diffjit.ir.nodes import Function, Value
 from diffjit.ir.types import COMPLEX, FLOAT, Array, List, Scalar
 from diffjit.labels import Labels
+from diffjit.primitives.foreign import stood_for
 from diffjit.primitives.library.derived.dicts import ITEMS
 from diffjit.primitives.library.tables import Table
 from diffjit.stored import stored
@@ -97,8 +97,8 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
         case av.Handle() if not isinstance(value.kind, ListsOf):
             cure = "return its numbers, as a list or array"
             raise TypeProblem("DJ319", f"the function returns {describe(value)}, whose nodes it makes", cure=cure)
-        case av.Ref() if (place := interpreter.place_of(value)) is not None:
-            return Same(place)
+        case av.Ref() if (known := interpreter.itself(value)) is not None:
+            return known
         case av.Ref() if value.uid in interpreter.given_once:
             return interpreter.given_once[value.uid]
         case av.Ref():
@@ -116,7 +116,7 @@ def output(interpreter: Interpreter, value: Any, outs: list[Value]) -> Any:
             return _heap_output(interpreter, value, outs)
         case av.Format():
             return _text_output(interpreter, value, outs)
-        case av.Sum() if all(interpreter.is_text(v) or interpreter.place_of(v) is not None for v in value.variants):
+        case av.Sum() if all(interpreter.is_text(v) or interpreter.itself(v) is not None for v in value.variants):
             outs.append(value.tag)
             flag = len(outs) - 1
             return OneOf(flag, tuple(output(interpreter, v, outs) for v in value.variants))
@@ -204,6 +204,10 @@ def _heap_output(interpreter: Interpreter, held: Any, outs: list[Value]) -> Any:
             raise TypeProblem(
                 "DJ319", f"the function returns an object of its own class `{held.cls.__name__}`", cure=cure
             )
+        known = None if interpreter.of_call or hasattr(held.cls, "__diffjit_made__") else stood_for(held.cls)
+        if known is not None or issubclass(held.cls, BaseException):
+            what = f"an object of class `{(known or held.cls).__name__}` made at run time"
+            raise TypeProblem("DJ319", f"the function returns {what}", cure="return what it computes")
         return RecordOut(held.cls, {n: output(interpreter, v, outs) for n, v in interpreter.all_fields(held).items()})
     if isinstance(held, DynList) and of_numbers(held.elem):
         outs.append(held.lists[0])

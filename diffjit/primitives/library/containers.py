@@ -150,12 +150,12 @@ def concatenated(arrays, axis):
 class Deque:  # noqa: PLW1641 - no deque is a key
     """A list that forgets what does not fit."""
 
+    __diffjit_made__ = staticmethod(lambda fields: collections.deque(fields["items"], fields["maxlen"]))
+
     def __init__(self, iterable=(), maxlen=None):
         """The items of an iterable."""
-        self.items = []
-        self.maxlen = maxlen
-        for item in iterable:
-            self.append(item)
+        self.items, self.maxlen = [], maxlen
+        self.extend(iterable)
 
     def append(self, item):
         """Add on the right."""
