@@ -92,8 +92,7 @@ class BuiltinCalls(Mixin):
         if isinstance(real, Static) and isinstance(imag, Static):
             text = isinstance(real.obj, str) and imag.obj == 0
             return Static(self.evaluated(complex, *((real.obj,) if text else (real.obj, imag.obj))))
-        turned = self.ew("multiply", self.complex_number(imag), Static(1j))
-        return self.ew("add", self.complex_number(real), turned)
+        return self.ew("add", self.complex_number(real), self.ew("multiply", self.complex_number(imag), Static(1j)))
 
     @core(builtins.round)
     def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
