@@ -119,6 +119,14 @@ def test_second_order_alone_may_be_wrong():
         dj.check_grads(cube, (1.5,), order=2, backend="python")
 
 
+def test_parameters_with_defaults():
+    def power(x, k=2.0, scale=np.sin, *rest, offset=1.0):
+        return scale(x) ** k + offset + sum(rest)
+
+    assert {row.argument for row in dj.check_grads(power, (0.7,), order=2).rows} == {"x"}
+    assert {row.argument for row in dj.check_grads(power, (0.7, 3.0), order=2).rows} == {"x", "k"}
+
+
 def test_kinks():
     def ramp(x):
         return np.sum(np.where(x > 0, 2.0 * x, 0.0))

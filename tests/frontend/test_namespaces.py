@@ -276,3 +276,102 @@ def test_garbage_is_collected_while_a_program_runs_for_the_first_time(backend):
     assert gc.isenabled()
     assert dj.jit(f, backend=backend)(3.0) == 9.0
     assert dj.grad(f, backend=backend)(3.0) == 6.0
+
+
+NEW = ["scale", "told", "scale_0", "scale_1"]  # variables of this module that the programs below give it
+
+
+def assigned_by_name(x):
+    global scale  # noqa: PLW0603 - the subject
+    scale = 3.0 * x
+    return x * scale if "scale" in globals() else x
+
+
+def read_as_an_item(x):
+    global scale  # noqa: PLW0603 - the subject
+    scale = x * x
+    HOME.scale *= 2.0
+    return x * globals()["scale"] + vars(HOME)["scale"]
+
+
+def assigned_as_items(x):
+    for k, name in enumerate(["scale_0", "scale_1"]):
+        globals()[name] = x ** (k + 2)
+    return scale_0 * scale_1 + HOME.__dict__["scale_1"]  # noqa: F821 - as above
+
+
+def missing_at_first(x):
+    global scale  # noqa: PLW0603 - the subject
+    try:
+        found = x * globals()["scale"]
+    except KeyError:
+        found = x * x
+    scale = x
+    return found * globals()["scale"]
+
+
+def told_once(x):
+    total = 0.0
+    for k in range(3):
+        if x > k:
+            if "told" not in globals():
+                global told  # noqa: PLW0603 - the subject
+                told = k
+                sys.stdout.write("large")
+            total += k * x * x
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("x", [1.5, -1.0])
+@pytest.mark.parametrize("f", [assigned_by_name, read_as_an_item, assigned_as_items, missing_at_first, told_once])
+def test_variables_that_are_items_too(f, x, backend, capfd):
+    names = globals()
+
+    def run(call):
+        given = {name: names.pop(name) for name in NEW if name in names}
+        found = call(x)
+        left, printed = {name: names.pop(name) for name in NEW if name in names}, capfd.readouterr().out
+        names.update(given)
+        return found, left, printed
+
+    value, left, printed = run(f)
+    assert run(dj.jit(f, backend=backend)) == (pytest.approx(value), pytest.approx(left), printed)
+    slope, left, _ = run(dj.grad(f, backend=backend))
+    assert not left
+    h = 1e-6
+    ends = [run(lambda x, by=by: f(x + by))[0] for by in (h, -h)]
+    np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-9)
+
+
+def on_some_paths(x):
+    global scale  # noqa: PLW0603 - the subject
+    if x > 0.0:
+        scale = x
+    return globals()["scale"] * x
+
+
+def asked_as_a_dict(x):
+    globals()["scale"] = x
+    return x * globals().get("scale", 1.0)
+
+
+def changed_as_a_dict(x):
+    globals().update(scale=x)
+    return x
+
+
+def set_on_a_function(x):
+    set_on_a_function.calls = x
+    return x * vars(set_on_a_function)["calls"]
+
+
+@pytest.mark.parametrize(
+    ("f", "code"),
+    [(on_some_paths, "DJ118"), (asked_as_a_dict, "DJ118"), (changed_as_a_dict, "DJ127"), (set_on_a_function, "DJ118")],
+)
+def test_other_uses_of_the_dict_are_refused(f, code):
+    for verb in (dj.jit, dj.grad):
+        with pytest.raises(DiffjitError, match=code):
+            verb(f)(2.0)
+    assert "scale" not in globals()

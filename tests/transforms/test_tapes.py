@@ -165,3 +165,61 @@ def test_lengths_of_what_holds_nothing_before_a_loop(backend):
     quotient = (gradient(x + 1e-6 * along, 2) - gradient(x - 1e-6 * along, 2)) / 2e-6
     np.testing.assert_allclose(ahead, quotient, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(back, ahead, rtol=1e-12, atol=1e-13)
+
+
+def series(x):
+    """A branch has a loop that ends where it turns out to: its tapes are there on one path alone."""
+    if x[0] > 2.0:
+        return x[0] * x[1]
+    s = t = x[1]
+    for _ in range(50):
+        t *= x[0] * 0.4
+        s += t * t
+        if abs(t) < 1e-3:
+            break
+    return s
+
+
+def chosen(x):
+    """Branches in branches, each with tapes of its own, of numbers and of arrays."""
+    s = x
+    if x[0] < 2.0:
+        if x[1] < 2.0:
+            while np.sum(s * s) > 0.5:
+                s = s * np.cos(s) * 0.9
+        else:
+            while s[2] > 0.1:
+                s = s * np.sin(s)
+    else:
+        k = 0
+        while k < 3:
+            s = s * s[0] * 0.3
+            k += 1
+    return np.sum(s * s) + s[0]
+
+
+def repeated(x):
+    """Such a branch in a loop."""
+    total = 0.0
+    for k in range(3):
+        if x[k] < 1.0:
+            s = x[k]
+            while s > 0.1:
+                s = s * s * 0.9
+                total += s * x[0]
+    return total
+
+
+@BOTH
+@pytest.mark.parametrize("f", [series, chosen, repeated])
+@pytest.mark.parametrize("x", [[0.7, 0.5, 0.6], [0.7, 2.5, 0.6], [2.5, 0.7, 0.6]], ids=["first", "second", "third"])
+def test_tapes_of_one_branch(f, x, backend):
+    def slope(x):
+        return dj.vjp(f, x)[1](1.0)[0]
+
+    x, bar, h = np.array(x), np.array([0.3, -0.8, 0.4]), 1e-5
+    ends = [dj.grad(f, backend="python")(x + by * bar) for by in (h, -h)]
+    back = dj.vjp(slope, x, backend=backend)[1](bar)[0]
+    np.testing.assert_allclose(back, (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-8)
+    first = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(slope(x), first, rtol=1e-6, atol=1e-8)

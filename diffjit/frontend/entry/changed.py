@@ -51,6 +51,7 @@ class ChangedOutside(Mixin):
         self.before: dict[int, Any] = {}  # what a changed object held at the start
         self.dict_owners: dict[int, av.Ref] = {}  # what `obj.__dict__` gave -> the object
         self.names_before: dict[Any, Any] = {}  # and what a variable was
+        self.namespaces: dict[int, av.Scope] = {}  # what `globals()` gave -> where these variables are looked up
         self.long_lists: dict[Value, tuple[Any, Any, Callable[[], Any]]] = {}  # lists that are taken for arrays
 
     def known_container(self, key: Any, value: Any, getter: Callable[[], Any]) -> Any:
@@ -63,6 +64,9 @@ class ChangedOutside(Mixin):
     def outside_change(self, ref: av.Ref, held: Any, contents: Any) -> Exception:
         """What to raise where something from outside is changed: it can be given back, or it is refused."""
         place = self.outside_places.get(ref.uid)
+        if ref.uid in self.namespaces:
+            cure = "assign the variables by their names, or `globals()[name] = value`"
+            return self.error(MemoryProblem("DJ127", "the variables of a module are changed as a dict", cure=cure))
         if place is None:
             cure = "copy it inside the function, or return the new value"
             message = f"{describe(held)} that lives outside the function is changed"
@@ -254,12 +258,12 @@ class ChangedOutside(Mixin):
         changes: list[Change] = []
         for (owner, name), before in self.names_before.items():
             value = self.cells["v", owner, name]
-            if isinstance(value, av.Maybe):
-                cure = "give it a value before the first call"
-                raise MemoryProblem("DJ127", f"`{name}`, which is new outside, gets a value on some paths", cure=cure)
+            made: Any = True
+            if isinstance(value, av.Maybe):  # new outside, and given a value on some paths
+                made, value = output(value.bound), value.value
             if value is not before:
                 setter = self.learned.assigned[owner, name][2]
-                changes.append(Change((("outside", setter),), "variable", {name: self._part(value, output)}))
+                changes.append(Change((("outside", setter),), "variable", {name: self._part(value, output)}, made))
         for uid, before in self.before.items():
             held = self.sites.held(self.cells, uid)
             if held is before and not isinstance(held, DynList):

@@ -106,6 +106,7 @@ class Change:
     path: tuple[Any, ...]
     kind: str  # "list", "dict", "set" or "object"; "attributes": some of an object's; or "variable"
     spec: Any
+    made: Any = True  # whether the path that the program took makes it
 
 
 class Caller:
@@ -291,6 +292,7 @@ def refuse_shared(changed: list[Any], arguments: Any) -> None:
 
 def write_back(changes: list[Change], outs: Sequence[Any], caller: Caller) -> None:
     """Change the caller's containers as the program did."""
+    changes = [c for c in changes if rebuild(c.made, outs, caller)]
     targets = [(c, follow(caller.arguments, c.path)) for c in changes]
     new = [rebuild(c.spec, outs, caller) for c in changes]
     for (change, target), contents in zip(targets, new, strict=True):

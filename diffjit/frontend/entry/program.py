@@ -490,7 +490,7 @@ def parameter_names(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
             break
         if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             names.append(p.name)
-    return names + [f"arg{k}" for k in range(len(names), len(args))]
+    return [*names[: len(args)], *(f"arg{k}" for k in range(len(names), len(args)))]
 
 
 __all__ = ["Program", "specialise"]

@@ -119,7 +119,9 @@ class Watching(Mixin):
 
     def lift_namespace(self, namespace: dict[str, Any]) -> Any:
         """The variables of a module, as a dict."""
-        return self.lift_at(("namespace", id(namespace)), namespace, lambda: namespace, keep=namespace)
+        ref = self.lift_at(("namespace", id(namespace)), namespace, lambda: namespace, keep=namespace)
+        self.namespaces[ref.uid] = av.Scope((), None, namespace)
+        return ref
 
     def builtin(self, name: str, namespace: dict[str, Any]) -> Any:
         """A builtin, which no name of the module hides."""

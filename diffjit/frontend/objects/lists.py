@@ -75,6 +75,8 @@ class Lists(Mixin):
 
     def contents(self, ref: av.Ref) -> Any:
         """What an object holds now."""
+        if ref.uid in self.namespaces:
+            self.refuse_assigned(ref)
         held = self.held(ref)
         if isinstance(held, av.Poison):
             cure = held.cure or "keep one name for the object, or copy it"

@@ -323,6 +323,8 @@ class Objects(Mixin):
             plain = stand_in(obj)  # of SciPy's classes, what is written as a program
             obj = plain if hasattr(plain, name) and not name.startswith("__") else obj
         owner = self.static_attribute_set(obj, name)
+        if name == "__dict__":
+            self.refuse_set_attributes(obj)
         if owner is not None and self.cells["v", owner, name] is not av.UNBOUND:
             return self._local(owner, name, node)
         if obj is sys and name in STREAMS:
@@ -346,6 +348,8 @@ class Objects(Mixin):
         elif isinstance(obj, types.ModuleType):
             if name in vars(obj):
                 return self.lift_name_in(vars(obj), name)
+            if value is vars(obj):
+                return self.lift_namespace(value)
             return self.lift_at(("attr", id(obj), name), value, lambda: getattr(obj, name), keep=obj)  # its __getattr__
         if (
             isinstance(obj, type)

@@ -33,6 +33,50 @@ class Namespaces(Mixin):
     def py_globals(self) -> Any:
         return self.lift_namespace(self.frames[-1].fn.scope.namespace)
 
+    # A module's variables may be reached as items of a dict, too: those that the program assigns are looked up by name.
+
+    def is_name_in(self, owner: Any, index: Any) -> bool:
+        """Whether an item is a variable of a module, whose name is known."""
+        known = isinstance(index, Static) and isinstance(index.obj, str)
+        return known and isinstance(owner, av.Ref) and owner.uid in self.namespaces
+
+    def variable_at(self, owner: Any, index: Any, node: Any) -> Any:
+        """`globals()[name]` of a variable that the program assigns; None of all else."""
+        value, at = self._assigned_at(owner, index)
+        if isinstance(value, av.Maybe):
+            problem = f"`{index.obj}`, which only some paths have assigned, is read from the variables of a module"
+            raise self.unsupported("DJ118", problem, node, "read it by its name")
+        if value is UNBOUND:
+            raise self.type_problem("DJ303", f"no variable is called `{index.obj}`", node, python=KeyError)
+        return None if value is None else self._local(at, index.obj, node)
+
+    def variable_is_there(self, owner: Any, index: Any) -> Any:
+        """`name in globals()`; None where something else is asked."""
+        if not self.is_name_in(owner, index):
+            return None
+        value, _ = self._assigned_at(owner, index)
+        if isinstance(value, av.Maybe):
+            return value.bound
+        return Static(index.obj in self.held(owner).items if value is None else value is not UNBOUND)
+
+    def _assigned_at(self, owner: Any, index: Any) -> tuple[Any, Any]:
+        """What the program has assigned to a variable, and whose it is; None, where it never assigns it."""
+        at = self.assigned_outside(index.obj, self.namespaces[owner.uid]) if self.is_name_in(owner, index) else None
+        return (None, None) if at is None else (self.cells.get(("v", at, index.obj), UNBOUND), at)
+
+    def refuse_assigned(self, ref: av.Ref) -> None:
+        """The dict of a module's variables is what it was when the program began."""
+        self._refuse_set(("global", id(self.namespaces[ref.uid].namespace)), "variables of a module")
+
+    def refuse_set_attributes(self, obj: Any) -> None:
+        """So is the dict of the attributes of a function."""
+        self._refuse_set(("attribute", id(obj)), f"attributes of {describe(Static(obj))}")
+
+    def _refuse_set(self, owner: Any, what: str) -> None:
+        if any(at == owner for at, _ in self.names_before):
+            problem = f"the {what} are taken as a dict, and the program sets some of them"
+            raise self.unsupported("DJ118", problem, None, "read them by their names")
+
     @core(builtins.locals)
     def py_locals(self) -> Any:
         return self.new(av.DictC(dict(self._variables("locals()"))))

@@ -51,6 +51,8 @@ class Indexing(Mixin):
     def _item_at(self, owner: Any, index: Any, node: Any) -> Any:
         if isinstance(owner, av.Opt) or (isinstance(index, av.Opt) and not self.may_have_none(owner)):
             return self.get_item(self.certain(owner), self.certain(index), node)
+        if (variable := self.variable_at(owner, index, node)) is not None:
+            return variable
         index = self.as_index(owner, index)
         if isinstance(owner, Static) and is_kernel(owner.obj):
             return self.configured(owner.obj, index, node)
@@ -134,6 +136,9 @@ class Indexing(Mixin):
         """`owner[index] = value`."""
         if isinstance(owner, av.Opt) or isinstance(index, av.Opt):
             self.set_item(self.certain(owner), self.certain(index), value, node)
+            return
+        if self.is_name_in(owner, index):
+            self.assign_outside(index.obj, self.namespaces[owner.uid], value, node)
             return
         index = self.as_index(owner, index)
         if isinstance(owner, Value) and isinstance(owner.type, Array):

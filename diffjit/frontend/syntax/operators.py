@@ -476,6 +476,8 @@ class Operators(Mixin):
     @for_each
     def contains(self, item: Any, container: Any, node: gast.AST) -> Any:
         """`in`."""
+        if (there := self.variable_is_there(container, item)) is not None:
+            return there
         if isinstance(container, Static) and isinstance(item, Static) and is_surroundings(container.obj):
             return self.answer(container.obj.__contains__, (item.obj,))
         if isinstance(container, Static) and isinstance(item, Static) and not isinstance(container.obj, np.ndarray):

@@ -7,6 +7,9 @@ for ...:                          last = np.empty(x.size)
 
 Arrays whose types share the symbol of a length have one length, whoever reads it of whichever of them: a dummy has the
 length that its type says, where an array that is there already has it, and else none, like all dummies of that length.
+
+A tape that only one branch fills needs no dummy: it is made before the branches, so that it stays one tape whoever
+reads it.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ from collections.abc import Iterable
 
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Function, Op, Value
-from diffjit.ir.types import INT, Array, Dim, List, Scalar, Sym
-from diffjit.ir.walk import walk
+from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
+from diffjit.ir.walk import blocks, rename, walk
 
 Lengths = dict[Sym, tuple[Value, int]]  # an array, and its axis, that has a length
 
@@ -41,8 +44,37 @@ def define_dummies(function: Function) -> None:
             continue
         touched.add(v)
         todo += sources.get(v, ())
+    _make_tapes_before(function, touched)
     empty = _still_empty([op.out for op in undefined if op.out not in touched], sources)
     _define_in(function.body, touched, empty, _lengths_of(function.params, {}))
+
+
+def _make_tapes_before(function: Function, touched: set[Value]) -> None:
+    """Tapes that leave the one branch that makes them are made before it."""
+    renamed: dict[Value, Value] = {}
+    for block in reversed(list(blocks(function.body))):  # inner ones first
+        for op in [o for o in block.ops if o.kind == "if"]:
+            for k in reversed(range(len(op.outputs))):
+                if isinstance(op.outputs[k].type, Stack) and op.outputs[k] in touched:
+                    _make_before(op, k, block, renamed)
+    rename(function.body, renamed)
+
+
+def _make_before(branches: Op, k: int, block: Block, renamed: dict[Value, Value]) -> None:
+    results = [renamed.get(r.results[k], r.results[k]) for r in branches.regions]
+    kinds = [None if v.op is None else v.op.kind for v in results]
+    if sorted(map(str, kinds)) != ["stack_new", "undef"]:
+        return
+    tape = results[kinds.index("stack_new")]
+    home = branches.regions[kinds.index("stack_new")]
+    if tape.op not in home.ops:
+        return
+    home.ops.remove(tape.op)
+    block.ops.insert(block.ops.index(branches), tape.op)
+    tape.block = block
+    renamed[branches.outputs.pop(k)] = tape
+    for region in branches.regions:
+        del region.results[k]
 
 
 def _still_empty(undefined: list[Value], sources: dict[Value, list[Value]]) -> set[Value]:
