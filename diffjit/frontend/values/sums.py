@@ -51,6 +51,27 @@ def sum_in(value: Any) -> tuple[av.Sum, Callable[[Any], Any]] | None:
 class Sums(Mixin):
     """Mixin of the interpreter: sums."""
 
+    def test(self, node: gast.AST) -> Any:
+        """The truth of an expression that stands as a condition: the operands of `and` and `or` may be of any types."""
+        if isinstance(node, gast.BoolOp):
+            return self._test_chain(isinstance(node.op, gast.And), node.values)
+        if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+            return self.logical_not(self.test(node.operand))
+        asked = self.asked(node)
+        return self.truth(self.eval(node), node) if asked is None else asked
+
+    def _test_chain(self, is_and: bool, nodes: list[gast.AST]) -> Any:
+        first = self.test(nodes[0])
+        if len(nodes) == 1:
+            return first
+        if isinstance(first, Static):
+            return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
+        others: list[Any] = []
+        rest = lambda: others.append(self._test_chain(is_and, nodes[1:])) or others[0]  # noqa: E731
+        known = lambda: Static(not is_and)  # noqa: E731
+        found = self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
+        return self.note_facts(found, first, others[0], is_and=is_and)
+
     def asked(self, node: gast.AST) -> Any:
         """The truth of a condition that which variant a variable is decides; None of other conditions.
 
