@@ -11,6 +11,8 @@ from diffjit.errors import DiffjitError
 from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
 
+SOME_CALLS = 2  # of one function whose loop was written out for a turn, in each of them
+_OF_FRAMES = ("v", "ret")  # kinds of cells that belong to a frame
 MOST_GIVEN_UP = 40  # branches of one program that raise when they are taken
 
 
@@ -91,6 +93,15 @@ class Learned:
         """Dicts with run-time keys of which known ones would do."""
         return {site: doubt for site, doubt in self.tables.items() if doubt}
 
+    def peels_of(self, site: Any) -> int:
+        """How many first iterations of a loop are written out: one where it stands in a function that is called often.
+
+        Two calls in which the first turn differs from later ones are enough for all of them: each costs an attempt.
+        """
+        if site not in self.peels and sum(1 for other in self.peels if other[-1] == site[-1]) >= SOME_CALLS:
+            self.peels[site] = 1
+        return self.peels.get(site, 0)
+
     def has_tables(self) -> bool:
         """Whether loops over known items go through tables, and could be written out."""
         return bool(self.long) and self.tables_allowed
@@ -114,3 +125,29 @@ class NeedStatic(Exception):
         super().__init__(str(error))
         self.error = error
         self.sources = sources
+
+
+def by_frame(carried: dict[Any, Any], frames: list[Frame]) -> dict[Any, Any]:
+    """What a loop carried, by the places of frames: a call that is interpreted again has other ones.
+
+    So has what is counted or added up on the way, of which a loop has one: it is the newest.
+    """
+    places = {f.uid: k for k, f in enumerate(frames)}
+    found: dict[Any, Any] = {}
+    for key, template in carried.items():
+        if key[0] == "t":
+            found["t", 0] = template
+        elif key[0] not in _OF_FRAMES:
+            found[key] = template
+        elif key[1] in places:
+            found[key[0], places[key[1]], *key[2:]] = template
+    return found
+
+
+def in_frames(place: Any, frames: list[Frame], cells: dict[Any, Any]) -> Any:
+    """The cell that has such a place now."""
+    if place[0] == "t":
+        return "t", max((key[1] for key in cells if key[0] == "t"), default=0)
+    if place[0] not in _OF_FRAMES:
+        return place
+    return (place[0], frames[place[1]].uid if place[1] < len(frames) else -1, *place[2:])

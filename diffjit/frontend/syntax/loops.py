@@ -13,7 +13,7 @@ from typing import Any
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend.syntax.control import reachable
-from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner, as_template, equal, number_leaf
@@ -110,8 +110,8 @@ class Loops(Mixin):
 
     def run_loop(self, loop: Loop) -> Any:
         """Interpret a loop; returns the flag that says whether it was left by `break`."""
-        if self.learned.peels.get(loop.site, 0):
-            return self._peel(loop, self.learned.peels[loop.site])
+        if (times := self.learned.peels_of(loop.site)) > 0:
+            return self._peel(loop, times)
         return self._run_settled(loop)
 
     def _run_settled(self, loop: Loop) -> Any:
@@ -146,7 +146,7 @@ class Loops(Mixin):
                 if longer > MAX_LONGER:
                     break
                 continue
-            self.loop_hints[loop.site] = dict(carried)
+            self.loop_hints[loop.site] = by_frame(carried, self.frames)
             return self._close(loop, carried, attempt)
         raise self._unsettled(loop) if longer <= MAX_LONGER else self._longer_texts(loop)
 
@@ -196,7 +196,8 @@ class Loops(Mixin):
         carried: dict[Any, Template] = {}
         joiner = Joiner(start, start, self.sites)
         frames = {f.uid for f in self.frames}
-        for key, template in self.loop_hints.get(loop.site, {}).items():
+        for place, template in self.loop_hints.get(loop.site, {}).items():
+            key = in_frames(place, self.frames, start)
             value = start.get(key, UNBOUND)
             inner = template.inner if isinstance(template, (MaybeT, OptT)) else template
             born = isinstance(template, MaybeT) and key[0] == "v" and key[1] in frames
