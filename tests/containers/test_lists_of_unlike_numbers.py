@@ -90,7 +90,22 @@ def test_as_python(f, backend):
         np.testing.assert_allclose(along, (f(x, 4), numerical), rtol=1e-6)
 
 
-@pytest.mark.parametrize("f", [mixed, lambda x, n: np.array(mixed(x, n))])
-def test_what_has_one_form_for_all_items_is_refused(f):
+def mixed_by_value(x, n):
+    items = []
+    for k in range(n):
+        items.append(np.array([x * k, 1.0]) if k * x > 2.0 else x * k)  # noqa: PERF401 - it grows
+    return items
+
+
+def test_what_has_one_form_for_all_items_is_refused():
     with pytest.raises(DiffjitError, match="1-dimensional float64 array on one path and a float on another"):
-        dj.jit(f, backend="python")(1.3, 4)
+        dj.jit(mixed_by_value, backend="python")(1.3, 4)
+    with pytest.raises(DiffjitError):
+        dj.jit(lambda x, n: np.array(mixed_by_value(x, n)), backend="python")(1.3, 4)
+
+
+def test_what_the_number_of_the_turn_decides_is_known():
+    found = dj.jit(mixed, backend="python")(1.3, 4)
+    assert [type(v) for v in found] == [type(v) for v in mixed(1.3, 4)]
+    for item, wanted in zip(found, mixed(1.3, 4), strict=True):
+        np.testing.assert_allclose(item, wanted, rtol=1e-14)

@@ -319,7 +319,7 @@ def dj304_type_changes_in_loop():
     def model(x, n):
         state = np.array([x, x])
         for i in range(n):
-            if i == 2:
+            if x < i:
                 state = [x, x]
         return np.sum(state)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
@@ -10,6 +12,7 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
+from diffjit.ir.nodes import Value
 
 SOME_CALLS = 2  # of one function whose loop was written out for a turn, in each of them
 _OF_FRAMES = ("v", "ret")  # kinds of cells that belong to a frame
@@ -125,6 +128,67 @@ class NeedStatic(Exception):
         super().__init__(str(error))
         self.error = error
         self.sources = sources
+
+
+@dataclass(slots=True, eq=False)
+class Met:
+    """What is known of a loop from when it was met last."""
+
+    attempt: int  # at the loop around
+    inside: int  # the chain of attempts at its body
+    kinds: dict[str, Any]  # of the variables around it
+    carried: dict[Any, Any] = field(default_factory=dict)
+
+
+class Hints:
+    """What loops carried in the last attempt at the loop around them: it is the least that they will carry in this one.
+
+    That is so as types only get wider from one attempt to the next, along a chain of attempts in which each loop is met
+    once. What is met again in the same attempt may have narrower types: in another turn of a loop that is written out,
+    for another kind of a value, in a statement that is interpreted again. There, and where a variable around is of
+    another kind than it was, nothing is said.
+    """
+
+    def __init__(self) -> None:
+        self.met: dict[Any, Met] = {}
+        self.often: set[Any] = set()
+        self.numbers = itertools.count(1)
+        self.attempt = self.chain = 0
+
+    def meet(self, site: Any, kinds: dict[str, Any]) -> Met:
+        """A loop is about to be interpreted, in the present attempt at the one around."""
+        key = (site, self.chain)
+        before = self.met.get(key)
+        if before is not None and before.attempt == self.attempt:
+            self.often.add(key)
+        met = self.met[key] = Met(self.attempt, next(self.numbers), kinds)
+        if before is not None and key not in self.often and before.kinds == kinds:
+            met.inside, met.carried = before.inside, before.carried
+        return met
+
+    @contextmanager
+    def attempting(self, met: Met) -> Iterator[None]:
+        """One interpretation of a loop's body."""
+        outer = self.attempt, self.chain
+        self.attempt, self.chain = next(self.numbers), met.inside
+        try:
+            yield
+        finally:
+            self.attempt, self.chain = outer
+
+
+def kinds_around(frame: Frame, cells: dict[Any, Any]) -> dict[str, Any]:
+    """What the variables of a frame are: types of numbers and arrays, what is known, and kinds of all else."""
+    return {key[2]: _kind(value) for key, value in cells.items() if key[0] == "v" and key[1] == frame.uid}
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, Value):
+        return value.type.dtype, getattr(value.type, "ndim", -1), getattr(value.type, "weak", None)
+    if isinstance(value, av.Static):
+        known = isinstance(value.obj, (int, float, complex, str, type(None)))
+        return type(value.obj), value.obj if known else id(value.obj)
+    return type(value)
 
 
 def by_frame(carried: dict[Any, Any], frames: list[Frame]) -> dict[Any, Any]:

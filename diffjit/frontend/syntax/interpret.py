@@ -77,7 +77,7 @@ from diffjit.frontend.syntax.comprehensions import Comprehensions
 from diffjit.frontend.syntax.control import PART, Control
 from diffjit.frontend.syntax.exceptions import Exceptions
 from diffjit.frontend.syntax.expr import Expressions
-from diffjit.frontend.syntax.frames import Frame, Learned, NeedStatic
+from diffjit.frontend.syntax.frames import Frame, Hints, Learned, NeedStatic
 from diffjit.frontend.syntax.index import Indexing
 from diffjit.frontend.syntax.loops import Loops
 from diffjit.frontend.syntax.managers import Managers
@@ -146,7 +146,7 @@ class Interpreter(
         self.generated: dict[int, Any] = {}  # generators that were gone through -> what they returned
         self.forks = 0  # run-time branches and loops around the place under interpretation
         self.branches = 0  # and those branches among them that the program writes as `if`
-        self.loop_hints: dict[Any, Any] = {}
+        self.hints = Hints()
         self.unroll: set[Any] = set()
         self.known_tests: set[Any] = set()  # loops that went on after an iteration for certain
         self.jumps: dict[Any, None] = {}  # keys of the cells of jumps that have begun; of returns, until all paths met

@@ -13,7 +13,7 @@ from typing import Any
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend.syntax.control import reachable
-from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames
+from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames, kinds_around
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner, as_template, equal, number_leaf
@@ -74,6 +74,7 @@ class Loop:
     budget: Any = None  # of snapshots, where the loop is checkpointed
     forks: int = 0  # run-time branches and loops around its body
     shared: dict[int, str] = field(default_factory=dict)  # joined objects that must not change, as they may be others
+    met: Any = None  # what is known of it from when it was met last (`frames.Hints`)
 
 
 @dataclass(slots=True, eq=False)
@@ -146,7 +147,7 @@ class Loops(Mixin):
                 if longer > MAX_LONGER:
                     break
                 continue
-            self.loop_hints[loop.site] = by_frame(carried, self.frames)
+            loop.met.carried = by_frame(carried, self.frames)
             return self._close(loop, carried, attempt)
         raise self._unsettled(loop) if longer <= MAX_LONGER else self._longer_texts(loop)
 
@@ -192,11 +193,12 @@ class Loops(Mixin):
             raise self._another_first(loop)
 
     def _first_guess(self, loop: Loop, start: Cells) -> dict[Any, Template]:
-        """What earlier interpretations of this loop carried, and numbers and arrays that the body binds."""
+        """What the loop carried in the last attempt at the loop around, and numbers and arrays that the body binds."""
         carried: dict[Any, Template] = {}
         joiner = Joiner(start, start, self.sites)
         frames = {f.uid for f in self.frames}
-        for place, template in self.loop_hints.get(loop.site, {}).items():
+        loop.met = self.hints.meet(loop.site, kinds_around(self.frames[-1], start))
+        for place, template in loop.met.carried.items():
             key = in_frames(place, self.frames, start)
             value = start.get(key, UNBOUND)
             inner = template.inner if isinstance(template, (MaybeT, OptT)) else template
@@ -231,7 +233,7 @@ class Loops(Mixin):
             self.arg_loops[arg] = loop.site
         if loop.kind == "for":
             attempt.index = [Value(INT)]  # named by the target it is bound to
-        with self.build.inside(attempt.block), self.arriving():  # there may be no turn
+        with self.build.inside(attempt.block), self.arriving(), self.hints.attempting(loop.met):
             if loop.cond is None:
                 self.guarded(lambda: loop.body(attempt.index), fresh=True)
             else:
