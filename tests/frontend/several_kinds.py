@@ -141,7 +141,7 @@ def agree(found: Any, wanted: Any) -> bool:
 
     Where no `try` asks, Python's numbers have what NumPy's have, and an array of one item is a number.
     """
-    if isinstance(wanted, Exception) and "None is used" in str(found):  # which class NumPy raises is as it comes
+    if isinstance(wanted, Exception) and " is used where " in str(found):  # which class NumPy raises is as it comes
         return True
     if str(wanted).startswith(("'float' object has no attribute", "'int' object has no", "only 0-dimensional")):
         return True
