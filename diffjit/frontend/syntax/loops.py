@@ -110,9 +110,13 @@ class Loops(Mixin):
 
     def run_loop(self, loop: Loop) -> Any:
         """Interpret a loop; returns the flag that says whether it was left by `break`."""
-        if self.learned.peels.get(loop.site, 0):
-            return self._peel(loop, self.learned.peels[loop.site])
-        return self._run_settled(loop)
+        times = self.learned.peels.get(loop.site, 0)
+        run = lambda: self._peel(loop, times) if times else self._run_settled(loop)  # noqa: E731
+        if not self.unsure_jumps():
+            return run()
+        self.cells[name := ("t", next(self._uids))] = Static(False)  # what came before in the same call may have raised
+        self.unless_jumped(lambda: self.cells.update({name: run()}))
+        return self.cells.pop(name)
 
     def _run_settled(self, loop: Loop) -> Any:
         self.loops.append(loop)
@@ -173,7 +177,7 @@ class Loops(Mixin):
         )
 
         def turn() -> None:
-            loop.body(loop.bounds[:1])
+            self.guarded(lambda: loop.body(loop.bounds[:1]), fresh=True)
             if not self.dead and not self.certain_jumps(self.cells):  # later iterations leave it, this one does not
                 raise self._another_first(loop)
 
@@ -474,7 +478,7 @@ class Loops(Mixin):
             few = isinstance(trips, Static) and trips.obj <= WHOLE
 
             def first() -> None:
-                loop.body(loop.bounds[:1])
+                self.guarded(lambda: loop.body(loop.bounds[:1]), fresh=True)
                 known = few and isinstance(test, Static) and isinstance(self.pending(), Static)
                 if known:
                     self.known_tests.add(whole(loop.site))
