@@ -178,6 +178,13 @@ class Control(Mixin):
 
     # Branches
 
+    def afresh(self, action: Callable[[], Any]) -> None:
+        """Run an action that may come again in the same statement: inside a `try`, neither remembers the other."""
+        if self.handlers:
+            self.guarded(action, fresh=True)
+        else:
+            action()
+
     def choose(self, cond: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """A value that depends on a condition (a conditional expression)."""
         if isinstance(cond, Static):

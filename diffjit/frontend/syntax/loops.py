@@ -177,7 +177,7 @@ class Loops(Mixin):
         )
 
         def turn() -> None:
-            self.guarded(lambda: loop.body(loop.bounds[:1]), fresh=True)
+            self.afresh(lambda: loop.body(loop.bounds[:1]))
             if not self.dead and not self.certain_jumps(self.cells):  # later iterations leave it, this one does not
                 raise self._another_first(loop)
 
@@ -478,7 +478,7 @@ class Loops(Mixin):
             few = isinstance(trips, Static) and trips.obj <= WHOLE
 
             def first() -> None:
-                self.guarded(lambda: loop.body(loop.bounds[:1]), fresh=True)
+                self.afresh(lambda: loop.body(loop.bounds[:1]))
                 known = few and isinstance(test, Static) and isinstance(self.pending(), Static)
                 if known:
                     self.known_tests.add(whole(loop.site))
