@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from diffjit.errors import TypeProblem
-from diffjit.frontend.syntax.frames import NeedStatic
-from diffjit.frontend.syntax.loops import whole
+from diffjit.frontend.syntax.frames import NeedStatic, whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import Static

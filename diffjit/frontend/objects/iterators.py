@@ -290,7 +290,7 @@ class Iterators(Mixin):
             self.frames = [*inner, consumer]
             try:
                 with nullcontext() if iterable.serial in self.managing else self.beyond_yield(around):
-                    body(value)
+                    self.afresh(lambda: body(value))  # one statement may yield twice
             finally:
                 self.frames = inner
 

@@ -178,6 +178,13 @@ class Control(Mixin):
 
     # Branches
 
+    def afresh(self, action: Callable[[], Any]) -> None:
+        """Run an action that may come again in the same statement: inside a `try`, neither remembers the other."""
+        if self.handlers:
+            self.guarded(action, fresh=True)
+        else:
+            action()
+
     def choose(self, cond: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """A value that depends on a condition (a conditional expression)."""
         if isinstance(cond, Static):
@@ -214,13 +221,15 @@ class Control(Mixin):
         block = Block()
         self.cells, self.dead = dict(start), False
         self.forks += 1
-        result = None
+        result, exhausted = None, self.exhausted
+        self.exhausted = dict(exhausted)  # which jumps are certain here says nothing of the other path
         try:
             with self.arriving(), self.build.inside(block):
                 result = self.guarded(action)
+            return Path(block, self.cells, self.dead, result, self.jumped(), self._left())
         finally:
             self.forks -= 1
-        return Path(block, self.cells, self.dead, result, self.jumped(), self._left())
+            self.exhausted = exhausted
 
     def _left(self) -> frozenset[int]:
         """Frames that a jump leaves for certain: their variables are not read any more.

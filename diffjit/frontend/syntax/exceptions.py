@@ -75,7 +75,6 @@ _CERTAIN = frozenset(
     {"DJ115", "DJ301", "DJ302", "DJ303", "DJ306", "DJ308", "DJ310", "DJ312", "DJ314", "DJ317", "DJ318"}
 )
 
-
 # What arithmetic and indices raise.
 _OWN_FAULTS = frozenset({IndexError, ZeroDivisionError, OverflowError, FloatingPointError})
 
@@ -398,6 +397,8 @@ class Exceptions(Mixin):
 
     def raise_if(self, cond: Any, exception: type, message: Any) -> None:
         """Fail where the condition holds, as Python does; `message` as in `guard`."""
+        if not (isinstance(cond, Static) and not cond.obj):
+            cond = self.both(cond, self.logical_not(self.pending()))  # what came before may have raised
         if isinstance(cond, Static) and not cond.obj:
             return
         if issubclass(exception, StopIteration) and self.left_generators():

@@ -130,6 +130,13 @@ class NeedStatic(Exception):
         self.sources = sources
 
 
+def whole(loop: Any) -> Any:
+    """The loop whose iterations behind the first ones this is."""
+    while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
+        loop = loop[0]
+    return loop
+
+
 @dataclass(slots=True, eq=False)
 class Met:
     """What is known of a loop from when it was met last."""

@@ -17,8 +17,7 @@ from diffjit.frontend.numpy.index_tricks import is_index_trick
 from diffjit.frontend.objects.lists import split_slice
 from diffjit.frontend.objects.members import gives_items
 from diffjit.frontend.outside.surroundings import is_surroundings
-from diffjit.frontend.syntax.frames import NeedStatic
-from diffjit.frontend.syntax.loops import whole
+from diffjit.frontend.syntax.frames import NeedStatic, whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.syntax.operators import is_exact
 from diffjit.frontend.values import values as av

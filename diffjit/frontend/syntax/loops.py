@@ -13,7 +13,7 @@ from typing import Any
 from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError, TypeProblem
 from diffjit.frontend.syntax.control import reachable
-from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames, kinds_around
+from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames, kinds_around, whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner, as_template, equal, number_leaf
@@ -111,9 +111,13 @@ class Loops(Mixin):
 
     def run_loop(self, loop: Loop) -> Any:
         """Interpret a loop; returns the flag that says whether it was left by `break`."""
-        if (times := self.learned.peels_of(loop.site)) > 0:
-            return self._peel(loop, times)
-        return self._run_settled(loop)
+        times = self.learned.peels_of(loop.site)
+        run = lambda: self._peel(loop, times) if times else self._run_settled(loop)  # noqa: E731
+        if not self.unsure_jumps():
+            return run()
+        self.cells[name := ("left", next(self._uids))] = Static(False)  # what came before in this call may have raised
+        self.unless_jumped(lambda: self.cells.update({name: run()}))
+        return self.cells.pop(name)
 
     def _run_settled(self, loop: Loop) -> Any:
         self.loops.append(loop)
@@ -174,7 +178,7 @@ class Loops(Mixin):
         )
 
         def turn() -> None:
-            loop.body(loop.bounds[:1])
+            self.afresh(lambda: loop.body(loop.bounds[:1]))
             if not self.dead and not self.certain_jumps(self.cells):  # later iterations leave it, this one does not
                 raise self._another_first(loop)
 
@@ -477,7 +481,7 @@ class Loops(Mixin):
             few = isinstance(trips, Static) and trips.obj <= WHOLE
 
             def first() -> None:
-                loop.body(loop.bounds[:1])
+                self.afresh(lambda: loop.body(loop.bounds[:1]))
                 known = few and isinstance(test, Static) and isinstance(self.pending(), Static)
                 if known:
                     self.known_tests.add(whole(loop.site))
@@ -580,13 +584,6 @@ def _numbers_in_texts(template: Any) -> int:
     """How many numbers the longest text has that a template may stand for."""
     variants = template.variants if isinstance(template, SumT) else [template]
     return max((len(v.children) for v in variants if isinstance(v, Node) and v.kind[0] == "text"), default=0)
-
-
-def whole(loop: Any) -> Any:
-    """The loop whose iterations behind the first ones this is."""
-    while isinstance(loop, tuple) and len(loop) == 3 and loop[1] == "peeled":
-        loop = loop[0]
-    return loop
 
 
 def object_pairs(value: Any, template: Any, sites: Sites, cells: Cells) -> Iterator[tuple[av.Ref, Heap]]:

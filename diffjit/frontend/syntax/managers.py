@@ -15,9 +15,9 @@ from diffjit.errors import NoRule
 from diffjit.frontend.entry.subset import harmless_contexts, own_nodes
 from diffjit.frontend.numpy.warned import Record
 from diffjit.frontend.syntax.exceptions import passes
-from diffjit.frontend.syntax.frames import NeedStatic
+from diffjit.frontend.syntax.frames import NeedStatic, whole
 from diffjit.frontend.syntax.handlers import core
-from diffjit.frontend.syntax.loops import Loop, whole
+from diffjit.frontend.syntax.loops import Loop
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn

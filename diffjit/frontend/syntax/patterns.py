@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -11,11 +12,13 @@ from diffjit.frontend.objects.iterate import UnknownLength
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array
 
 _ARRAYS_MATCH = bool(np.ndarray.__flags__ & 1 << 5)  # Py_TPFLAGS_SEQUENCE
+
+_TAKES_APART = gast.MatchSequence | gast.MatchMapping | gast.MatchClass
 
 
 class Patterns(Mixin):
@@ -26,7 +29,13 @@ class Patterns(Mixin):
 
     @for_each
     def _match(self, subject: Any, node: gast.AST) -> None:
-        self._match_cases(subject, node.cases, node)
+        found = _none_or_not(subject)
+        if found is not None and any(isinstance(p, _TAKES_APART) for c in node.cases for p in gast.walk(c.pattern)):
+            is_none, *both = found
+            none, other = (lambda s=s: self._match(s, node) for s in both)
+            self.when(is_none, none, other)
+        else:
+            self._match_cases(subject, node.cases, node)
 
     def _match_cases(self, subject: Any, cases: list[Any], node: gast.AST) -> None:
         if not cases:
@@ -66,6 +75,10 @@ class Patterns(Mixin):
             pattern, gast.MatchValue | gast.MatchSingleton | gast.MatchAs
         ):
             raise self.unsupported("DJ114", "this `match` pattern is not supported", pattern)
+        asks_class = isinstance(pattern, gast.MatchClass) and not (pattern.patterns or pattern.kwd_patterns)
+        if isinstance(subject, av.Opt) and isinstance(pattern, _TAKES_APART) and not asks_class:
+            what = "a pattern of parts of what may be None, within another pattern"
+            raise self.unsupported("DJ114", what, pattern, "ask whether it is None first")
         if isinstance(pattern, gast.MatchValue):
             return self.truth(self.compare_kind("equal", subject, self.eval(pattern.value))), {}
         if isinstance(pattern, gast.MatchSingleton):
@@ -174,3 +187,14 @@ class Patterns(Mixin):
         for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
             pairs.append((inner, self.get_attribute(subject, name, pattern)))
         return self._match_all(pairs)
+
+
+def _none_or_not(subject: Any) -> tuple[Any, Any, Any] | None:
+    """Where a subject, or an item of one, is None; and what the subject is there, and elsewhere."""
+    if isinstance(subject, av.Opt):
+        return subject.is_none, NONE, subject.value
+    for k, item in enumerate(subject.items if isinstance(subject, av.Tup) and subject.cls is None else ()):
+        if isinstance(item, av.Opt):
+            place = lambda v, k=k: replace(subject, items=(*subject.items[:k], v, *subject.items[k + 1 :]))  # noqa: E731
+            return item.is_none, place(NONE), place(item.value)
+    return None

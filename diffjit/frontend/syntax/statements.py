@@ -231,19 +231,19 @@ class Statements(Mixin):
         kind = BINARY[type(node.op)]
         target = node.target
         if isinstance(target, gast.Name):
-            current = self.lookup(target.id, target)
+            current = self.once(lambda: self.lookup(target.id, target))
             updated = self.augmented(kind, current, self.eval(node.value), node)
             if updated is not current:
                 self.bind(target.id, updated, target)
             return
         if isinstance(target, gast.Attribute):
             owner = self.eval(target.value)
-            current = self.get_attribute(owner, target.attr, target)
+            current = self.once(lambda: self.get_attribute(owner, target.attr, target))
             updated = self.augmented(kind, current, self.eval(node.value), node)
             self.set_attribute(owner, target.attr, updated, target)
             return
         owner, index = self.eval(target.value), self.eval(target.slice)
-        current = self.get_item(owner, index, target)
+        current = self.once(lambda: self.get_item(owner, index, target))
         if isinstance(current, Value) and current.op is not None and current.op.kind in ("gather", "mask_get"):
             value = self.eval(node.value)
             updated = self.binary(kind, current, value, node)
@@ -325,9 +325,9 @@ class Statements(Mixin):
                 self.lookup(target.id, target)
                 self.bind(target.id, UNBOUND, target)
             elif isinstance(target, gast.Subscript):
-                self.delete_item(self.eval(target.value), self.eval(target.slice), target)
+                self.once(lambda t=target: self.delete_item(self.eval(t.value), self.eval(t.slice), t))
             elif isinstance(target, gast.Attribute):
-                self.delete_attribute(self.eval(target.value), target.attr, target)
+                self.once(lambda t=target: self.delete_attribute(self.eval(t.value), t.attr, t))
             else:
                 raise self.unsupported("DJ101", "`del` of this target", target)
 

@@ -66,11 +66,11 @@ class Sums(Mixin):
             return first
         if isinstance(first, Static):
             return self._test_chain(is_and, nodes[1:]) if bool(first.obj) == is_and else first
-        others: list[Any] = []
-        rest = lambda: others.append(self._test_chain(is_and, nodes[1:])) or others[0]  # noqa: E731
+        others: list[Any] = []  # one where the rest does not certainly raise
+        rest = lambda: others.append(self._test_chain(is_and, nodes[1:])) or others[-1]  # noqa: E731
         known = lambda: Static(not is_and)  # noqa: E731
         found = self.choose(first, rest, known) if is_and else self.choose(first, known, rest)
-        return self.note_facts(found, first, others[0], is_and=is_and)
+        return self.note_facts(found, first, others[-1], is_and=is_and) if others else found
 
     def asked(self, node: gast.AST) -> Any:
         """The truth of a condition that which variant a variable is decides; None of other conditions.

@@ -60,3 +60,62 @@ def test_of_as_many_items_as_there_turn_out_to_be():
 
     with pytest.raises(dj.UnsupportedSyntax, match=r"DJ114[\s\S]*only known at run time"):
         dj.grad(f, backend="python")(np.ones(3))
+
+
+class Level:
+    def __init__(self, height):
+        self.height = height
+
+
+def items_or_none(x, n):
+    v = None
+    if x[0] > 0.5:
+        v = [x[1], x[2]]
+    match v:
+        case [q, r] if q > r:
+            return q * 2.0
+        case [q, *_]:
+            return q
+        case None:
+            return x[0] * 5.0
+
+
+def object_or_none(x, n):
+    v = Level(x[1]) if x[0] > 0.5 else None
+    match v:
+        case Level(height=q):
+            return q * 2.0
+        case _:
+            return x[0] * 3.0
+
+
+def dict_or_none(x, n):
+    v = {"a": x[1]} if x[0] > 0.5 else None
+    match v:
+        case {"a": q}:
+            return q * 2.0
+        case _:
+            return x[0] * 3.0
+
+
+def in_a_tuple(x, n):
+    v = (x[1], x[2]) if x[0] > 0.5 else None
+    match (v, n):
+        case ([q, *_], 1):
+            return q * 2.0
+        case (None, _):
+            return x[0] * 7.0
+        case _:
+            return x[0] * 3.0
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("program", [items_or_none, object_or_none, dict_or_none, in_a_tuple])
+def test_what_may_be_none(program, backend):
+    made = dj.value_and_grad(program, backend=backend)
+    for x in ([0.3, 0.7, 0.1], [0.8, 0.7, 0.1], [0.8, 0.1, 0.7]):
+        for n in (1, 2):
+            value, slope = made(np.array(x), n)
+            assert value == pytest.approx(program(np.array(x), n), rel=1e-14)
+            quotient = [(program(x + h, n) - program(x - h, n)) / 2e-6 for h in 1e-6 * np.eye(3)]
+            np.testing.assert_allclose(slope, quotient, rtol=1e-7, atol=1e-9)
