@@ -57,3 +57,9 @@ def test_the_list_of_slow_cases_names_cases(request):
     """Of the files that this run collects."""
     assert request.config.stash[budget.UNKNOWN] == []
     assert sorted(set(budget.LISTED)) == budget.LISTED
+
+
+def test_no_test_takes_more_than_there_was(monkeypatch):
+    start = budget.taken(), time.monotonic()
+    monkeypatch.setattr(budget, "taken", lambda: start[0] + 1000.0)  # a child has been waited for that nobody saw
+    assert budget.taken_since(start) < 100.0
