@@ -28,7 +28,6 @@ SHARES = {
     name: int(count) for name, count in map(str.split, Path(__file__).with_name("shares.txt").read_text().splitlines())
 }
 TICKS = os.sysconf("SC_CLK_TCK")
-SEEN = defaultdict(set)
 
 
 def family(name):
@@ -51,44 +50,28 @@ def spared(names):
     }
 
 
-def listed_children(process):
+def children(process):
     """The children of a process that are still there, on Linux; elsewhere none are known."""
     try:
-        return [int(k) for f in Path(f"/proc/{process}/task").glob("*/children") for k in f.read_text().split()]
+        found = [int(k) for f in Path(f"/proc/{process}/task").glob("*/children") for k in f.read_text().split()]
     except (FileNotFoundError, ProcessLookupError):  # it has ended since
         return []
+    return found + [k for child in found for k in children(child)]
 
 
-def taken_by(process, parent):
-    """Seconds that a process and the children it has waited for took; None where it is no child of `parent` now."""
+def taken_by(process):
+    """Seconds that a process and the children it has waited for took."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return None
-    return sum(map(int, fields[11:15])) / TICKS if int(fields[1]) == parent else None
-
-
-def taken_below(process):
-    """Seconds of the children still there, and of theirs.
-
-    The kernel's list of children may miss one while others come and go: those once seen are asked for by their number.
-    """
-    seen = SEEN[process]
-    seen.update(listed_children(process))
-    seconds = 0.0
-    for child in sorted(seen):
-        own = taken_by(child, process)
-        if own is None:
-            seen.discard(child)
-        else:
-            seconds += own + taken_below(child)
-    return seconds
+        return 0.0
+    return sum(map(int, fields[11:15])) / TICKS
 
 
 def taken():
     """Seconds that this process, the children it has waited for, and those still there have taken so far."""
     own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own + taken_below(os.getpid())
+    return own + sum(map(taken_by, children(os.getpid())))
 
 
 def taken_since(started):

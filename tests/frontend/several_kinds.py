@@ -114,13 +114,19 @@ class Writer:
                 self.statement(inner, depth + 1)
 
 
+def compiled(text: str, module: str, name: Any) -> Callable[..., Any]:
+    """The function of a text."""
+    file = f"<{module} {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": module}
+    exec(compile(text, file, "exec"), names)  # noqa: S102 - our own text
+    return names["f"]
+
+
 def program(seed: int) -> tuple[Callable[..., Any], str]:
     """The function of a seed, and its text."""
-    text, file = Writer(seed).text(), f"<several kinds {seed}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"__name__": "several_kinds"}
-    exec(compile(text, file, "exec"), names)  # noqa: S102 - our own text
-    return names["f"], text
+    text = Writer(seed).text()
+    return compiled(text, "several_kinds", seed), text
 
 
 def outcome(f: Callable[..., Any], *args: Any) -> Any:

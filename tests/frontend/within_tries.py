@@ -8,7 +8,6 @@ not change twice, what it has read not be read again, and what was asked in one 
 
 from __future__ import annotations
 
-import linecache
 import random
 import sys
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import diffjit as dj
-from tests.frontend.several_kinds import outcome, refuses
+from tests.frontend.several_kinds import compiled, outcome, refuses
 
 HEAD = """
 import contextlib
@@ -358,15 +357,6 @@ class Writer:
                 self.statement(inner, depth + 1, loop=loop)
 
 
-def compiled(text: str, name: str) -> Callable[..., Any]:
-    """The function of a text."""
-    file = f"<within tries {name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"__name__": "within_tries"}
-    exec(compile(text, file, "exec"), names)  # noqa: S102 - our own text
-    return names["f"]
-
-
 def agree(found: Any, wanted: Any) -> bool:
     """Whether both are the same number, or errors of one class.
 
@@ -389,7 +379,7 @@ def check(seed: int, *, backend: str = "python", slopes: bool = False) -> str:
 
 def check_text(text: str, name: str, *, backend: str = "python", slopes: bool = False) -> str:
     """The same of a text."""
-    f, kinds = compiled(text, name), set()
+    f, kinds = compiled(text, "within_tries", name), set()
     shown = text.removeprefix(HEAD)
     made = dj.jit(f, backend=backend)
     for x, n in GIVEN:

@@ -210,8 +210,10 @@ class NumpyMethods(Mixin):
 
     def tolist(self, value: Value) -> Any:
         """A (nested) list of Python numbers; one number of an array without axes."""
-        if isinstance(value.type, Scalar) or not value.type.ndim:
-            return self.as_weak(value if isinstance(value.type, Scalar) else self.item(value))
+        if isinstance(value.type, Scalar):
+            return self.as_weak(value)
+        if not value.type.ndim:
+            return self.as_weak(self.item(value))
         result = self.new(av.ListC(()))
         self.iterate(
             value,

@@ -118,10 +118,10 @@ class OpaqueCalls(Mixin):
     def takes_texts(self, obj: Any, args: list[Any]) -> bool:
         """Whether NumPy is given a list or tuple of texts, which it makes an array of texts of."""
         of_numpy = (getattr(obj, "__module__", None) or "").partition(".")[0] == "numpy"
-        if not of_numpy or not is_pure(obj) or obj in (np.array, np.asarray, np.asanyarray):  # which do so themselves
+        if not of_numpy or obj in (np.array, np.asarray, np.asanyarray):  # which do so themselves
             return False
         held = [a.obj for a in map(self.as_python, args) if isinstance(a, Static) and isinstance(a.obj, list | tuple)]
-        return any(isinstance(item, str) for items in held for item in items)
+        return any(isinstance(item, str) for items in held for item in items) and is_pure(obj)
 
     def read_file(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What NumPy reads from a file: arrays come from outside, and are read for each run of the program.

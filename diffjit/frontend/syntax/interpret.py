@@ -282,14 +282,15 @@ class Interpreter(
         return value.value
 
     def not_none(self, value: av.Opt, name: str = "") -> Any:
-        """The value of something that may be None, which is asked for an attribute: checked when the program runs."""
+        """The value of something that may be None: checked when the program runs. `name`: the attribute asked for."""
         if isinstance(value.value, av.Poison):
             cure = "give it one type on all paths, and each object one name"
             reason = f"what is not None here is {value.value.reason}"
             raise self.unusable(value.value, self.type_problem("DJ304", reason, cure=cure))
         if name:
             self.raise_if(value.is_none, AttributeError, f"'NoneType' object has no attribute '{name}'")
-        self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
+        else:
+            self.raise_if(value.is_none, TypeError, av.inexact("a value is None where a number is needed [DJ305]"))
         return value.value
 
     def bind(self, name: str, value: Any, node: gast.AST | None = None) -> None:
