@@ -64,7 +64,7 @@ def check_grads(
     order        derivatives up to this order, in all combinations of the modes
     modes        "fwd" (jvp) and/or "rev" (vjp)
     atol, rtol   tolerances of first derivatives; the defaults go by dtype, and grow tenfold with each order
-    eps          the step of difference quotients, for arguments of size 1; the default goes by dtype
+    eps          the step of difference quotients, in proportion to the arguments' size; the default goes by dtype
     directions   how many random directions for each argument; `seed` chooses them
     backend      "numba", "cuda" or "python"
 

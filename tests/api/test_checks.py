@@ -1,5 +1,6 @@
 """`check_grads`: what it compares, what it finds, and what it says of it."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -214,6 +215,23 @@ def test_arguments_stay_as_they_are():
     x = np.array([1.0, 2.0])
     dj.check_grads(scale, (x,), backend="python")
     np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+def settling(d, density):
+    """How fast a grain of diameter `d` sinks (m/s): Newton's law with a drag that hangs on the speed."""
+    speed = 1e-3
+    for _ in range(60):
+        reynolds = density * speed * d / 1e-3
+        speed = math.sqrt(4 * 9.81 * d * 1600.0 / (3 * density * (24 / reynolds + 6 / (1 + math.sqrt(reynolds)))))
+    return speed
+
+
+def test_small_arguments():
+    """Steps are no larger than arguments bear, such as lengths in metres; nor lost beside larger numbers."""
+    dj.check_grads(settling, (7e-5, 1e3), backend="python")  # the root of a negative number otherwise
+    dj.check_grads(lambda x: np.sum(np.sin(3.0 + x)), (np.array([1e-14, -2e-14]),), backend="python")
+    with pytest.raises(dj.GradientMismatch):
+        dj.check_grads(lambda d: settling(d, 1e3) + dj.stop_gradient(d), (7e-5,), backend="python")
 
 
 def test_nan_is_no_agreement():

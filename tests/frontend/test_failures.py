@@ -138,6 +138,76 @@ def test_a_doubtful_division_by_zero_stops_the_program():
         run(mean, X, 9.0)
 
 
+FACTORS = [2.0, np.float64(300.0)]
+
+
+def growth(rate, least):
+    """A guess is tried again with factors that are Python's or NumPy's."""
+    guess = rate
+    for factor in FACTORS:
+        if guess < least:
+            guess = rate * factor
+    try:
+        return 1.1**guess + guess ** (-0.5)
+    except (OverflowError, ZeroDivisionError):
+        return rate
+
+
+def test_a_doubtful_power_without_bound_stops_the_program():
+    for least in (0.0, 2.0, 9.0):
+        assert run(growth, 1.5, least) == pytest.approx(growth(1.5, least))
+        assert dj.grad(growth, backend="python")(1.5, least) == pytest.approx(
+            (growth(1.5 + 1e-6, least) - growth(1.5 - 1e-6, least)) / 2e-6, rel=1e-6
+        )
+    with pytest.raises(OverflowError, match="DJ304"):
+        run(growth, 40.0, 1e9)  # NumPy's infinity in Python, which a float would not give
+    with pytest.raises(OverflowError, match="DJ304"):
+        run(growth, 0.0, -1.0)
+
+
+def slope_and_value(x):
+    return x * x - 2.0, 2.0 * x
+
+
+def newton(x, slope, tries):
+    """A solver whose argument `slope` is a function, or says that the function gives it, too."""
+    value, along = slope_and_value(x)
+    fresh = True
+    for k in range(tries):
+        try:
+            if k > 7:
+                raise ValueError
+            x = x - value / along
+            value, new = slope_and_value(x)
+            fresh = True
+        except ValueError:
+            pass
+        if not fresh:
+            new = slope(x)
+        along, fresh = new, False
+    return x
+
+
+@pytest.mark.parametrize("slope", [True, None, 2.5, "given"], ids=str)
+def test_what_is_no_function_is_called_only_where_python_comes_to_it(slope):
+    found = dj.grad(lambda x: newton(x, slope, 2), backend="python")(1.3)
+    assert found == pytest.approx((newton(1.3001, slope, 2) - newton(1.2999, slope, 2)) / 2e-4, rel=1e-5)
+    for call in (newton, lambda *args: run(newton, *args)):
+        with pytest.raises(TypeError):
+            call(1.3, slope, 9)
+
+
+def test_what_is_no_function_may_be_caught():
+    def tried(x, way):
+        try:
+            return way(x)
+        except TypeError:
+            return 3.0 * x
+
+    for way in (True, "sin", 2.0, None):
+        assert dj.grad(lambda x, way=way: tried(x, way), backend="python")(1.0) == 3.0
+
+
 def test_a_try_around_a_recursive_function():
     """What it raises would leave the program: neither its value nor the handler's would come out."""
 

@@ -173,13 +173,48 @@ class Checker:
         found = {mode: self.products(one, mode) for mode in self.modes}
         for k, part in [(j, p) for j in self.floats for p in _parts(self.leaves[j])]:
             direction = self.only(k, _along(_real_like(self.rng, self.leaves[k]), self.leaves[k], part))
-            quotient, kink = self.quotient(one, direction, order)
             step = self.complex_step(one, direction) if order == 1 else None
-            for mode in self.modes:
-                ad = found[mode](direction)
-                self.row(one, order, mode, self.names[k] + part, ad, quotient, step, kink)
-                if not self.report.rows[-1].ok:
-                    self.report.rows[-1].worst = self.worst(one, found[mode], k, part, order)
+            products = {mode: found[mode](direction) for mode in self.modes}
+            first, *others = self.sizes(direction)
+            size, found_here = first, self.quotient(one, direction, first)
+            rows = self.judged(one, order, k, part, products, step, *found_here)
+            for wider in others if not all(row.ok for row in rows) else []:
+                try:
+                    found_here = self.quotient(one, direction, wider)
+                except Exception as error:  # noqa: BLE001 - whatever the user's function does not do so far away
+                    note = f"no larger step by `{rows[0].argument}`: {type(error).__name__}: {error}"
+                    self.report.notes.append(note)
+                else:
+                    size, rows = wider, self.judged(one, order, k, part, products, step, *found_here)
+            self.report.rows += rows
+            for mode, row in zip(self.modes, rows, strict=True):
+                if not row.ok:
+                    row.worst = self.worst(one, found[mode], k, part, size)
+
+    def judged(
+        self,
+        one: Checked,
+        order: int,
+        k: int,
+        part: str,
+        products: dict[str, float],
+        step: float | None,
+        quotient: float,
+        kink: tuple[float, float] | None,
+    ) -> list[Row]:
+        """The rows of one argument, a mode each."""
+        name = self.names[k] + part
+        return [self.row(one, order, mode, name, ad, quotient, step, kink) for mode, ad in products.items()]
+
+    def sizes(self, direction: Any) -> list[float]:
+        """What steps are in proportion to: small arguments, which a program may not bear any larger; then 1.
+
+        A step that is small like its argument is lost in rounding where the argument stands beside larger numbers.
+        """
+        moved, _ = tree.flatten(direction)
+        sizes = (float(np.max(np.abs(self.leaves[k]), initial=0.0)) for k in self.floats if _moves(moved[k]))
+        largest = max(sizes, default=0.0)
+        return [largest] if largest >= 1.0 else [largest, 1.0] if largest > 0.0 else [1.0]
 
     def row(
         self,
@@ -191,7 +226,7 @@ class Checker:
         quotient: float,
         step: float | None,
         kink: tuple[float, float] | None,
-    ) -> None:
+    ) -> Row:
         """Judge one number."""
         grown = 10.0 ** (order - 1)
         tolerance = grown * (self.atol + self.rtol * abs(quotient))
@@ -207,8 +242,7 @@ class Checker:
             note = f"a kink or jump: the quotients from the left and right are {kink[0]:.6g} and {kink[1]:.6g}"
         if not math.isfinite(ad) and not ok:
             note = note or "the derivative is not finite"
-        row = Row(order, one.mode(mode), argument, ad, step, quotient, error, tolerance, bool(ok), kink, "", note)
-        self.report.rows.append(row)
+        return Row(order, one.mode(mode), argument, ad, step, quotient, error, tolerance, bool(ok), kink, "", note)
 
     def products(self, one: Checked, mode: str) -> Callable[[Any], float]:
         """Direction -> the seeds' product with the Jacobian and the direction."""
@@ -219,12 +253,10 @@ class Checker:
         bars = vjp(one.function, *self.fresh(self.leaves), backend=self.backend)[1](one.seeds)
         return lambda direction: _inner(bars, direction)
 
-    def quotient(self, one: Checked, direction: Any, order: int) -> tuple[float, tuple[float, float] | None]:
+    def quotient(self, one: Checked, direction: Any, size: float) -> tuple[float, tuple[float, float] | None]:
         """The central quotient, extrapolated, and the one-sided ones where these disagree."""
-        del order
         moved, _ = tree.flatten(direction)
-        scale = max(1.0, *(float(np.max(np.abs(self.leaves[k]), initial=0.0)) for k in self.floats if _moves(moved[k])))
-        h = self.eps * scale
+        h = self.eps * size
         here = self.project(one, 0.0, moved)
         ahead, behind = self.project(one, h, moved), self.project(one, -h, moved)
         near_ahead, near_behind = self.project(one, h / 2, moved), self.project(one, -h / 2, moved)
@@ -268,7 +300,7 @@ class Checker:
             return None
         return found / h
 
-    def worst(self, one: Checked, product: Callable[[Any], float], k: int, part: str, order: int) -> str:
+    def worst(self, one: Checked, product: Callable[[Any], float], k: int, part: str, size: float) -> str:
         """The element of an argument where the derivative is furthest off: halves of it until few are left."""
         leaf = self.leaves[k]
         if not isinstance(leaf, np.ndarray):
@@ -279,7 +311,7 @@ class Checker:
             flat = np.zeros(leaf.size, leaf.real.dtype)
             flat[elements] = 1
             direction = self.only(k, _along(flat.reshape(leaf.shape), leaf, part))
-            return abs(product(direction) - self.quotient(one, direction, order)[0])
+            return abs(product(direction) - self.quotient(one, direction, size)[0])
 
         while chosen.size > _FEW:
             first, second = chosen[: chosen.size // 2], chosen[chosen.size // 2 :]

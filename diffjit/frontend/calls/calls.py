@@ -86,8 +86,11 @@ class Calls(Mixin):
             return self.call_of_kernels(function.obj, args, kwargs, node)
         if isinstance(function, Static):
             return self.call_static(function.obj, args, kwargs, node)
-        problem = f"{describe(function)} is called like a function"
-        raise self.type_problem("DJ308", problem, node, python=self.wrong_type(function))
+        raise self.no_function(function, node, self.wrong_type(function))
+
+    def no_function(self, value: Any, node: Any, python: type[Exception] | None) -> DiffjitError:
+        """A number, None or a text is called, which Python finds out when it comes to it."""
+        return self.type_problem("DJ308", f"{describe(value)} is called like a function", node, python=python)
 
     def call_method_from_outside(
         self, method: types.MethodType, args: list[Any], kwargs: dict[str, Any], node: Any
@@ -201,6 +204,8 @@ class Calls(Mixin):
             and not callable_builtin(obj)
         ):
             return self.call(self.lift_object(obj), args, kwargs, node)
+        if not callable(obj):
+            raise self.no_function(Static(obj), node, TypeError)
         return self.call_unknown(obj, args, kwargs, node)
 
     def call_partial(self, obj: functools.partial[Any], args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

@@ -34,7 +34,7 @@ CHECKS = {
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
 
-_DOUBT = "division by zero, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
+_DOUBT = "%s, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
 
 
 def words(function: Any, *args: Any) -> str:
@@ -82,7 +82,7 @@ class Failures(Mixin):
             return
         site = (self.call_path, self.place(), "division")
         if site in self.learned.doubts:
-            self.refuse_if(self.compare_kind("equal", right, Static(0)), ZeroDivisionError, _DOUBT)
+            self.refuse_if(self.compare_kind("equal", right, Static(0)), ZeroDivisionError, _DOUBT % "division by zero")
             return
         if not self.are_pythons(left, right, site):
             return
@@ -100,7 +100,11 @@ class Failures(Mixin):
         """`**` of Python's floats: a result that is too large, and zero to a negative power."""
         if kind != "power" or self.is_int(result) or not self.catches_any(ArithmeticError):
             return
-        if not self.are_pythons(left, right):
+        site = (self.call_path, self.place(), "power")
+        if site in self.learned.doubts:
+            self.refuse_if(self.exceeds(result, left, right), OverflowError, _DOUBT % "an infinite power")
+            return
+        if not self.are_pythons(left, right, site):
             return
         zero = self.both(self.compare_kind("equal", left, Static(0)), self.compare_kind("less", right, Static(0)))
         message = words(pow, self.example(left) * 0, self.example(right) * 0 - 1)
