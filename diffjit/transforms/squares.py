@@ -12,17 +12,21 @@ from __future__ import annotations
 from diffjit.ir.nodes import Function, Op, Value, const_of
 from diffjit.ir.walk import blocks, walk
 from diffjit.transforms.optimise.changes import Changes
+from diffjit.transforms.optimise.cse import equal_numbers
 
 
 def smooth_squares(function: Function) -> None:
     """Square what has a magnitude instead of that, in place, where neither is written to."""
     if not any(op.kind == "absolute" and op.inputs[0].type.dtype.kind in "fc" for op in walk(function.body)):
         return
+    equal: dict[Value, Value] = {}
+    if any(len(_magnitudes(op)) == 2 and op.inputs[0] is not op.inputs[1] for op in walk(function.body)):
+        equal = equal_numbers(function)  # abs(x - y) * abs(x - y)
     changes = Changes(function)
     for block in blocks(function.body):
         for place in reversed(range(len(block.ops))):
             op = block.ops[place]
-            inside = _squared(op, changes)
+            inside = _squared(op, changes, equal)
             if inside is None:
                 continue
             if inside.type.dtype.kind != "c":
@@ -37,19 +41,23 @@ def smooth_squares(function: Function) -> None:
             block.ops[place:place] = made
 
 
-def _squared(op: Op, changes: Changes) -> Value | None:
-    """What has the magnitude that an operation squares."""
+def _squared(op: Op, changes: Changes, equal: dict[Value, Value]) -> Value | None:
+    """What has the magnitude that an operation squares; `equal` are numbers that are others, computed again."""
+    inner = _magnitudes(op)
+    inside = {equal.get(one.inputs[0], one.inputs[0]) for one in inner}
+    if len(inside) != 1 or op.inputs[0].type.dtype.kind != "f" or op.out.type.dtype != op.inputs[0].type.dtype:
+        return None
+    changed = any(changes.after(v, one) for one in inner for v in (*one.inputs, one.out))
+    return None if changed else inside.pop()
+
+
+def _magnitudes(op: Op) -> list[Op]:
+    """The magnitudes that an operation may be the square of."""
     if op.kind == "square" or (op.kind == "power" and const_of(op.inputs[1]) == 2):
         factors = op.inputs[:1]
     elif op.kind == "multiply":
         factors = op.inputs
     else:
-        return None
-    inner = [v.op for v in factors]
-    if any(one is None or one.kind != "absolute" for one in inner):
-        return None
-    inside = {one.inputs[0] for one in inner if one is not None}
-    if len(inside) > 1 or op.inputs[0].type.dtype.kind != "f" or op.out.type.dtype != op.inputs[0].type.dtype:
-        return None
-    changed = any(changes.after(v, one) for one in inner if one is not None for v in (*one.inputs, one.out))
-    return None if changed else inside.pop()
+        return []
+    inner = [v.op for v in factors if v.op is not None and v.op.kind == "absolute"]
+    return inner if len(inner) == len(factors) else []

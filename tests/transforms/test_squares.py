@@ -48,6 +48,28 @@ def test_second_derivatives_at_zero(f, backend):
     np.testing.assert_allclose(dj.jacfwd(dj.grad(f), backend=backend)(X), WANTED, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_magnitude_that_is_computed_twice(backend):
+    def distances(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i):
+                total += abs(x[i] - x[j]) * abs(x[i] - x[j])
+                total += abs(x[i] - x[j] + 1j * x[0]) * abs(x[i] - x[j] + 1j * x[0])
+        return total
+
+    def by_hand(x):
+        pairs = [(i, j) for i in range(len(x)) for j in range(i)]
+        return sum(2 * (x[i] - x[j]) ** 2 + x[0] ** 2 for i, j in pairs)
+
+    x = np.array([0.0, 0.7, 0.0, 0.7])
+    np.testing.assert_allclose(dj.grad(distances, backend=backend)(x), dj.grad(by_hand)(x), rtol=1e-13, atol=1e-13)
+    wanted = dj.hessian(by_hand, backend=backend)(x)
+    np.testing.assert_allclose(wanted, 4 * (4 * np.eye(4) - 1) + np.diag([12.0, 0, 0, 0]), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(dj.hessian(distances, backend=backend)(x), wanted, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(dj.jacfwd(dj.grad(distances), backend=backend)(x), wanted, rtol=1e-13, atol=1e-13)
+
+
 def test_a_verb_inside():
     slope = dj.grad(lambda t: dj.grad(lambda u: abs(u) ** 2 * t)(t - 1.0))  # 2 t (t - 1)
     assert slope(1.0) == pytest.approx(2.0)
