@@ -234,12 +234,13 @@ def scaled_partial(
 def _both(runner: RuleRunner, factor: Value, g: Any) -> Any:
     """factor * g, and exactly 0 where either is 0: a factor such as 1 / y may be infinite where nothing asks for it.
 
-    The test is of the factor, so that the product stays a linear map of g.
+    The test is of the factor, so that the product stays a linear map of g; and what stands where the factor is 0 is a
+    product too, so that it has the derivative g by the factor.
     """
     if isinstance(g, Static) or const_of(g) or not _singular(runner.singular, factor):
         return runner.ew("zmul", factor, g)
     nothing = runner.ew("equal", factor, Static(0.0))
-    return runner.where(nothing, Static(0.0), runner.ew("zmul", g, factor))
+    return runner.where(nothing, runner.ew("zmul", factor, g), runner.ew("zmul", g, factor))
 
 
 def needs_guard(runner: RuleRunner, op: Op, k: int) -> bool:

@@ -243,3 +243,21 @@ def test_nan_is_no_agreement():
 def test_refused_options(options):
     with pytest.raises(dj.UsageError, match="DJ542"):
         dj.check_grads(lambda x: x * x, (1.0,), **options)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_truth_values_among_arguments_and_results(backend):
+    def settled(x, upwards, n):
+        y = x**n if upwards else -x
+        return {"y": y, "large": y > 1.0, "same": upwards}
+
+    for upwards in (True, False, np.True_):
+        assert dj.check_grads(settled, (0.7, upwards, 3), order=2, backend=backend).ok
+
+
+def test_arguments_without_elements():
+    def energy(x, y):
+        return np.sum(x * x) + np.prod(y) * np.sum(y)
+
+    assert dj.check_grads(energy, (np.zeros((0, 3)), np.zeros(0)), order=2, backend="python").ok
+    assert dj.check_grads(energy, (np.zeros(0), np.array([0.4, 0.7])), order=2, backend="python").ok

@@ -64,3 +64,20 @@ def test_a_python_number_in_a_product_is_double(backend: str) -> None:
         (cotangent,) = dj.vjp(f, x, backend=backend)[1](np.ones(2))
         assert cotangent.dtype == np.float32
         np.testing.assert_allclose(cotangent, tangent, rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_slopes_of_a_mean_of_nothing(backend: str) -> None:
+    def late(x: Any) -> Any:
+        return np.mean(x[3:]) + np.var(x[3:]) + np.average(x[3:]) + np.sum(x * x)
+
+    def divided(x: Any) -> Any:
+        return sum(x) / len(x[3:])
+
+    x = np.array([0.3, 0.9, 1.3])
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(late(x))
+    assert np.isnan(dj.jit(late, backend=backend)(x))
+    np.testing.assert_allclose(dj.grad(late, backend=backend)(x), 2 * x)
+    np.testing.assert_allclose(dj.hessian(late, backend=backend)(x), 2 * np.eye(3))
+    np.testing.assert_array_equal(dj.grad(divided, backend=backend)(x), [np.inf] * 3)

@@ -263,3 +263,27 @@ def test_several_results_are_written_where_they_are_to_be(backend):
     x = np.array([0.4, -0.9, 1.7])
     np.testing.assert_allclose(dj.jit(parts, backend=backend)(x), parts(x), rtol=1e-14)
     dj.check_grads(lambda v: np.sum(np.sin(parts(v))), (x,), order=2, backend=backend)
+
+
+FACTORS = {
+    "log1p": np.log1p, "root": lambda x: np.sqrt(1 + x) - 1, "quotient": lambda x: x / (1 + x),
+    "reciprocal": lambda x: 1 - np.reciprocal(1 + x), "power": lambda x: (1 + x) ** x - 1, "arcsin": np.arcsin,
+    "angle": lambda x: np.arctan2(x, 1 + x), "log2": lambda x: np.log2(1 + x), "arctanh": np.arctanh,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", FACTORS)
+def test_third_derivatives_where_a_factor_vanishes(name, backend):
+    """They are those nearby: where a cotangent is 0, what is divided by has slopes, too."""
+
+    def by_mode(mode, f):
+        return dj.grad(f) if mode == "r" else along(f)
+
+    product = lambda x: FACTORS[name](x) * x
+    near = 1e-5
+    for modes in ("rrr", "rff", "rfr", "frr") if backend == "python" else ("rff",):
+        third = dj.jit(functools.reduce(lambda f, mode: by_mode(mode, f), modes, product), backend=backend)
+        assert third(0.0) == pytest.approx((third(near) + third(-near)) / 2, rel=1e-6, abs=1e-6), modes
+    series = dj.jet(product, (0.0,), ([1.0, 0.0, 0.0],), backend=backend)[1]
+    assert series[2] == pytest.approx(third(0.0), rel=1e-9)

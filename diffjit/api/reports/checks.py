@@ -467,14 +467,28 @@ def _complexified(x: Any, h: float, d: Any) -> Any:
 
 def _inner(a: Any, b: Any) -> float:
     """The real part of the sum of products, as `vjp` pairs cotangents with tangents."""
-    return float(
-        sum(np.sum(np.real(_wide(x) * _wide(y))) for x, y in zip(_numbers(a), _numbers(b), strict=True) if _floating(x))
-    )
+    return float(sum(np.sum(np.real(_wide(x) * _wide(y))) for x, y in _pairs(a, b) if _floating(x)))
 
 
-def _numbers(value: Any) -> list[Any]:
-    """The leaves of a tree, without streams of random numbers, which have no cotangent."""
-    return [x for x in tree.flatten(value)[0] if not is_stream(x)]
+def _pairs(a: Any, b: Any) -> list[tuple[Any, Any]]:
+    """The leaves that both trees have at one place, without streams of random numbers, which have no cotangent.
+
+    A truth value is none of a tree's leaves, but its tangent is a number.
+    """
+    (left, form), (right, other) = tree.flatten(a), tree.flatten(b)
+    ours, theirs = iter(left), iter(right)
+    places = zip(_places(form), _places(other), strict=True)
+    found = [(next(ours) if x else None, next(theirs) if y else None, x and y) for x, y in places]
+    return [(x, y) for x, y, both in found if both and not is_stream(x)]
+
+
+def _places(form: tree.Structure) -> list[bool]:
+    """Whether there is a leaf, place by place."""
+    return [
+        leaf
+        for s in form.slots
+        for leaf in (_places(s.inner) if isinstance(s, tree.Record) else [isinstance(s, tree.Leaf)])
+    ]
 
 
 def _wide(x: Any) -> Any:

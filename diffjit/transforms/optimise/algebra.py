@@ -282,12 +282,16 @@ def _by_one(at: _Round, op: Op) -> Found:
 
 
 def _certain(plain: str) -> Rule:
-    """zmul(g, p) and zdiv(g, p) guard against g = 0, in vain where g is another number, or p a harmless one."""
+    """zmul(g, p) and zdiv(g, p) guard against g = 0, in vain where g is another number, or p a harmless one.
+
+    A quotient by the number 0 stays: that of two numbers of a text is Python's, which raises.
+    """
 
     def rule(_: _Round, op: Op) -> Found:
         g, p = (_number(v) for v in op.inputs)
-        harmless = p is not None and (plain == "multiply" or p != 0)
-        return (plain, list(op.inputs)) if g or harmless else None
+        if plain == "divide" and p == 0:
+            return None
+        return (plain, list(op.inputs)) if g or p is not None else None
 
     return rule
 

@@ -30,7 +30,14 @@ from diffjit.transforms.reverse.policy import is_cheap
 
 def share_common(function: Function) -> None:
     """Replace repeated operations by the first of them, in place."""
-    _Sharing(function).block(function.body, {})
+    equal_numbers(function)
+
+
+def equal_numbers(function: Function) -> dict[Value, Value]:
+    """As `share_common`; numbers that are computed again all the same, and the first ones that they equal."""
+    sharing = _Sharing(function)
+    sharing.block(function.body, {})
+    return sharing.same
 
 
 class _Sharing:
