@@ -302,3 +302,23 @@ def test_narrow_integers_wrap_within_a_chain(code: str) -> None:
     found = dj.jit(halved, backend="numba")(a, b)
     assert found.dtype == a.dtype
     np.testing.assert_array_equal(found, halved(a, b))
+
+
+def complex_arithmetic(x, y):
+    product = np.empty(len(x), x.dtype)
+    for i in range(len(x)):
+        product[i] = x[i] * y[i]
+    return product, x * y, x + y, x - y
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_complex_arithmetic_of_what_is_not_finite(dtype):
+    parts = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
+    numbers = [complex(re, im) for re in parts for im in parts]
+    x = np.repeat(np.array(numbers, dtype), len(numbers))
+    y = np.tile(np.array(numbers, dtype), len(numbers))
+    with np.errstate(all="ignore"):
+        want = complex_arithmetic(x, y)
+        got = dj.jit(complex_arithmetic)(x, y)
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -27,6 +27,16 @@ class Boxing(PythonInterface):
         self.constants = super().get_env_manager(env, env_body, env_ptr)
         return self.constants
 
+    def from_native_value(self, typ: Any, val: Any, env_manager: Any = None) -> Any:
+        """A value as an object. The items of a tuple are not taken out of it again: LLVM would look at all for each."""
+        items = self.context.lower.tuples.get(val) if isinstance(typ, (types.Tuple, types.UniTuple)) else None
+        if items is None:
+            return super().from_native_value(typ, val, env_manager)
+        made = self.tuple_new(len(items))
+        for k, (kind, item) in enumerate(zip(typ, items, strict=True)):
+            self.tuple_setitem(made, k, self.from_native_value(kind, item, env_manager))
+        return made
+
     def nrt_adapt_ndarray_to_python(self, aryty: Any, ary: Any, dtypeptr: Any) -> Any:
         """An array as NumPy's."""
         if aryty.box_type is not np.ndarray or self.constants is None:

@@ -7,6 +7,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,7 @@ class Frame:
     device: str
     loc: Place
     stop_block: Any = None
+    tuples: dict[Any, list[Any]] = field(default_factory=dict)  # LLVM values -> the items that they are made of
     group: Any = None  # the metadata that accesses of the outermost parallel loop around share
     module_key: int = 0  # a helper is no line of the user's: who calls it notes its own
     checked: bool = False

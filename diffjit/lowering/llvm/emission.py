@@ -34,13 +34,14 @@ CHECKED = "__diffjit_checked__"  # whether what is relied on is tested (`setting
 PLAIN = "__diffjit_plain__"  # whether nothing is relied on (`settings.plain`)
 DEVICE = "__diffjit_device__"  # of a program for a device: the form of its kernels' images
 _REFERENCES: dict[Any, int] = {}  # how many a value of a type holds
+TOGETHER = 64  # references that are noted in one array: LLVM looks at all uses of an array for each that it changes
 DEPTH = "depth_"  # a parameter of functions that may call themselves
 
 
 class Lower(numba_internals.FunctionLowering):
     """Emits LLVM for one function.
 
-    Every reference that a variable holds is noted in one array on the stack, for the clean-up: were the clean-up to
+    Every reference that a variable holds is noted in arrays on the stack, for the clean-up: were the clean-up to
     read the variables themselves, LLVM would merge the states of all of them at each of the many ways into it.
     """
 
@@ -154,31 +155,34 @@ class Lower(numba_internals.FunctionLowering):
             if (references := self._references(ty)) > 0 and name not in self.lent:
                 self.places[name] = count
                 count += references
-        kind = llvm_ir.ArrayType(REFERENCE, max(1, count))
-        self.noted = cgutils.alloca_once(builder, kind)
-        with builder.goto_entry_block():
-            builder.store(llvm_ir.Constant(kind, None), self.noted)
+        sizes = [min(TOGETHER, count - k) for k in range(0, count, TOGETHER)]
+        self.noted = [self._nulls(REFERENCE, size) for size in sizes]
         self.rooms: Any = None
         self.rooms_used = 0
         self.polls = polls.polls_of(self)
         self.labels = {id(b): label for label, b in self.func_ir.blocks.items()}
         if self.rooms_wanted:
-            slots = llvm_ir.ArrayType(SLOT, self.rooms_wanted)
-            self.rooms = cgutils.alloca_once(builder, slots)
-            with builder.goto_entry_block():
-                builder.store(llvm_ir.Constant(slots, None), self.rooms)
+            self.rooms = self._nulls(SLOT, self.rooms_wanted)
         tail = super().lower_function_body()
         builder.position_at_end(self.stop_block)
         self.call_conv.return_user_exc(builder, failures.Stopped)
         builder.position_at_end(block)
-        if count:
-            first = builder.gep(self.noted, [I64(0), I64(0)])
-            builder.call(releaser(builder.module), [first, I64(count)])
+        for noted, size in zip(self.noted, sizes, strict=True):
+            builder.call(releaser(builder.module), [builder.gep(noted, [I64(0), I64(0)]), I64(size)])
         self._release_rooms()
         del fn.diffjit_exit
         builder.ret(builder.load(slot))
         writing.drop(fn)
         return tail
+
+    def _nulls(self, kind: Any, count: int) -> Any:
+        """An array on the stack, filled with null: stores of whole arrays become as many stores as they have items."""
+        builder = self.builder
+        array = cgutils.alloca_once(builder, llvm_ir.ArrayType(kind, count))
+        with builder.goto_entry_block():
+            size = I64(count * self.context.get_abi_sizeof(kind))
+            cgutils.memset(builder, builder.bitcast(array, cgutils.voidptr_t), size, 0)
+        return array
 
     def room(self) -> Any:
         """The slot of one more place that uses its memory again."""
@@ -236,7 +240,8 @@ class Lower(numba_internals.FunctionLowering):
         """Where a reference is noted."""
         if k not in self.found_places:
             with self.builder.goto_entry_block():
-                self.found_places[k] = self.builder.gep(self.noted, [I64(0), I64(k)])
+                noted, at = self.noted[k // TOGETHER], k % TOGETHER
+                self.found_places[k] = self.builder.gep(noted, [I64(0), I64(at)])
         return self.found_places[k]
 
     @property
@@ -313,6 +318,15 @@ class Lower(numba_internals.FunctionLowering):
                 found.append(None if isinstance(kind, types.NoneType) else ...)
         return found
 
+    def _lower_tuple(self, kind: Any, given: list[tuple[Any, Any]]) -> Any:
+        """A tuple, of which it stays known what it is made of."""
+        pairs = zip(given, kind, strict=True)
+        items = [self.context.cast(self.builder, value, own, wanted) for (own, value), wanted in pairs]
+        made = self.context.make_tuple(self.builder, kind, items)
+        self.tuples[made] = items
+        self.incref(kind, made)
+        return made
+
     def _lower_slice(self, expr: Any) -> Any:
         """`start:stop` as two numbers; None for other slices."""
         builder = self.builder
@@ -346,9 +360,7 @@ class Lower(numba_internals.FunctionLowering):
         if expr.op == "call" and isinstance(called := self.typeof(expr.func.name), OperationType):
             return self._lower_operation(resty, expr, called.operation)
         if expr.op == "build_tuple":
-            made = super().lower_expr(resty, expr)
-            self.tuples[made] = [self.loadvar(i.name) for i in expr.items]
-            return made
+            return self._lower_tuple(resty, [(self.typeof(i.name), self.loadvar(i.name)) for i in expr.items])
         if expr.op == "getattr" and expr.attr == "shape" and isinstance(self.typeof(expr.value.name), types.Array):
             return self.builder.extract_value(self.loadvar(expr.value.name), elements.SHAPE)
         if (

@@ -50,6 +50,17 @@ class CleanExits(numba_internals.CallingConvention):
         self.set_static_user_exc(builder, exc, exc_args=exc_args, loc=loc, func_name=func_name)
         self.leave(builder, numba_internals.USER_ERROR)
 
+    def return_value(self, builder: Any, retval: Any) -> None:
+        """Leave with a result: of a tuple each item goes to its place by itself."""
+        items = self.context.lower.tuples.get(retval)
+        if items is None:
+            super().return_value(builder, retval)
+            return
+        place = self.result_argument(builder.function)
+        for k, item in enumerate(items):
+            builder.store(item, builder.gep(place, [I64(0), llvm_ir.IntType(32)(k)]))
+        self.leave(builder, numba_internals.SUCCESS)
+
     def call_function(self, builder: Any, callee: Any, resty: Any, argtys: Any, args: Any, attrs: Any = None) -> Any:
         """Call a function: what it fails with goes where ours would leave it, and there is one test. Its result.
 
@@ -87,7 +98,11 @@ class CleanExits(numba_internals.CallingConvention):
 
 
 class References(numba_internals.ReferenceCounts):
-    """Counts references; of an array's struct it looks at nothing but the reference."""
+    """Counts references; of an array's struct it looks at nothing but the reference.
+
+    Those of a tuple's items are asked for where it is known what it was made of: for each item that is taken out of a
+    tuple, LLVM looks at all that were put in.
+    """
 
     def get_meminfos(self, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
         """The references that a value holds."""
@@ -95,6 +110,11 @@ class References(numba_internals.ReferenceCounts):
             return [(ty, builder.extract_value(val, MEMINFO))]
         if not self.holds_references(ty):
             return []
+        items = self.context.lower.tuples.get(val) if isinstance(ty, types.BaseTuple) else None
+        if items is not None:
+            return [
+                found for kind, item in zip(ty, items, strict=True) for found in self.get_meminfos(builder, kind, item)
+            ]
         return super().get_meminfos(builder, ty, val)
 
     def meminfo_varsize_realloc_unchecked(self, builder: Any, meminfo: Any, size: Any) -> Any:
@@ -121,6 +141,31 @@ class Context(numba_internals.TargetContext):
     def call_conv(self) -> CleanExits:
         """The convention with clean exits."""
         return CleanExits(self)
+
+    def get_return_value(self, builder: Any, ty: Any, val: Any) -> Any:
+        """A value as it is returned: a tuple from what it was made of, where that is known."""
+        items = self.lower.tuples.get(val)
+        if items is None:
+            return super().get_return_value(builder, ty, val)
+        parts = [self.get_return_value(builder, kind, item) for kind, item in zip(ty, items, strict=True)]
+        return self._joined(builder, self.get_return_type(ty), parts)
+
+    def get_returned_value(self, builder: Any, ty: Any, val: Any) -> Any:
+        """What was returned as a value; of a tuple it stays known what it is made of."""
+        if not isinstance(ty, (types.Tuple, types.UniTuple)) or not isinstance(val, llvm_ir.LoadInstr):
+            return super().get_returned_value(builder, ty, val)
+        (place,) = val.operands
+        loads = [builder.load(builder.gep(place, [I64(0), llvm_ir.IntType(32)(k)])) for k in range(len(ty))]
+        items = [self.get_returned_value(builder, kind, item) for kind, item in zip(ty, loads, strict=True)]
+        return self._joined(builder, self.get_value_type(ty), items)
+
+    def _joined(self, builder: Any, kind: Any, items: list[Any]) -> Any:
+        """A struct, and what it is made of noted: LLVM searches all of it for each item that is taken out again."""
+        made = llvm_ir.Constant(kind, llvm_ir.Undefined)
+        for k, item in enumerate(items):
+            made = builder.insert_value(made, item, k)
+        self.lower.tuples[made] = items
+        return made
 
     def get_python_api(self, builder: Any) -> Boxing:
         """Python's C interface."""

@@ -347,6 +347,7 @@ class FunctionLowering(lowering.Lower):
 
 ERROR_CODE = callconv.errcode_t
 USER_ERROR = callconv.RETCODE_USEREXC
+SUCCESS = callconv.RETCODE_OK
 
 
 class CallingConvention(callconv.CPUCallConv):
@@ -364,6 +365,10 @@ class CallingConvention(callconv.CPUCallConv):
         """The argument that points to where a function leaves its exception."""
         return self._get_excinfo_argument(function)
 
+    def result_argument(self, function: Any) -> Any:
+        """The argument that points to where a function leaves its result."""
+        return self._get_return_argument(function)
+
     def result_type(self, function: Any) -> Any:
         """The type of what a function leaves as its result."""
         return self._get_return_argument(function.function_type).pointee
@@ -378,6 +383,11 @@ class CallingConvention(callconv.CPUCallConv):
 
 class ReferenceCounts(NRTContext):
     """Numba's counting of references."""
+
+    @property
+    def context(self) -> Any:
+        """The target context of the function at hand."""
+        return self._context
 
     def holds_references(self, ty: Any) -> bool:
         """Whether values of a type refer to memory that is counted."""

@@ -12,6 +12,7 @@ from numba.core import types
 
 from diffjit.lowering.calls.failures import PROMISED
 from diffjit.lowering.direct.functions import call, text_of
+from diffjit.lowering.llvm import elements
 from diffjit.lowering.llvm.compiler import OPTIONS
 from diffjit.lowering.llvm.exits import fail_if
 from diffjit.lowering.llvm.numba_internals import known_function
@@ -57,6 +58,10 @@ def written(typing: Callable[..., Any], *, inline: bool = False) -> Callable[[Ca
 
 def call_python(context: Any, builder: Any, function: Any, arg_types: Any, args: Any) -> Any:
     """Call a helper (a dispatcher or a builtin) from an emitter."""
+    if len(args) == 2 and arg_types[0] == arg_types[1]:
+        emit = elements.direct_operator(arg_types[0], arg_types[0], function)
+        if emit is not None:
+            return emit(builder, *args)
     signature, implementation = known_function(context, function, tuple(arg_types))
     values = [context.cast(builder, a, t, s) for a, t, s in zip(args, arg_types, signature.args, strict=True)]
     return implementation(builder, values)
