@@ -51,7 +51,7 @@ def direct_operator(ty: Any, result: Any, op: Any) -> Callable[..., Any] | None:
         return None
     name = _FLOAT_OPERATORS.get(op) if isinstance(ty, (types.Float, types.Complex)) else None
     if isinstance(ty, types.Complex):
-        return _COMPLEX_OPERATORS.get(name)
+        return _COMPLEX_OPERATORS.get(name or "")
     if isinstance(ty, types.Integer) and ty.bitwidth == 64:  # pyright: ignore[reportAttributeAccessIssue]
         name = _INT_OPERATORS.get(op)
     if name is None:

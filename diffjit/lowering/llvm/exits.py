@@ -110,7 +110,7 @@ class References(numba_internals.ReferenceCounts):
             return [(ty, builder.extract_value(val, MEMINFO))]
         if not self.holds_references(ty):
             return []
-        items = self.context.lower.tuples.get(val) if isinstance(ty, types.BaseTuple) else None
+        items = self.context.lower.tuples.get(val) if isinstance(ty, (types.Tuple, types.UniTuple)) else None
         if items is not None:
             return [
                 found for kind, item in zip(ty, items, strict=True) for found in self.get_meminfos(builder, kind, item)
