@@ -378,3 +378,24 @@ def test_a_setting_that_changes_between_calls_is_seen(monkeypatch):
             root(x)
         monkeypatch.undo()
         assert root(x)[1] == 2.0
+
+
+def tuples_of_truths(a, b):
+    both = (a < b, a > b)
+    mixed = (a == b, both, (b, both, ()), (a * 2, a * 3))
+    return mixed, (both, both), ((a < b,), (a > b,)), [both[1], (both, both)], {"x": (a < b, a), "y": (a * 1j, a + 0j)}
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return [part for key in value for part in flat(value[key])]
+    return [part for v in value for part in flat(v)] if isinstance(value, (tuple, list)) else [value]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("a", [np.uint64(5), 2.5, np.arange(2.0)])
+def test_tuples_within_tuples_are_results(backend, a):
+    want, got = tuples_of_truths(a, 1.5), dj.jit(tuples_of_truths, backend=backend)(a, 1.5)
+    assert [type(v) for v in flat(got)] == [type(v) for v in flat(want)]
+    for one, other in zip(flat(got), flat(want), strict=True):
+        np.testing.assert_array_equal(one, other)

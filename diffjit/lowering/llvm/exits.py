@@ -147,7 +147,9 @@ class Context(numba_internals.TargetContext):
         items = self.lower.tuples.get(val)
         if items is None:
             return super().get_return_value(builder, ty, val)
-        parts = [self.get_return_value(builder, kind, item) for kind, item in zip(ty, items, strict=True)]
+        parts = items  # of one type: they stay as they are
+        if isinstance(ty, types.Tuple):
+            parts = [self.get_return_value(builder, kind, item) for kind, item in zip(ty, items, strict=True)]
         return self._joined(builder, self.get_return_type(ty), parts)
 
     def get_returned_value(self, builder: Any, ty: Any, val: Any) -> Any:
@@ -156,7 +158,9 @@ class Context(numba_internals.TargetContext):
             return super().get_returned_value(builder, ty, val)
         (place,) = val.operands
         loads = [builder.load(builder.gep(place, [I64(0), llvm_ir.IntType(32)(k)])) for k in range(len(ty))]
-        items = [self.get_returned_value(builder, kind, item) for kind, item in zip(ty, loads, strict=True)]
+        items = loads
+        if isinstance(ty, types.Tuple):
+            items = [self.get_returned_value(builder, kind, item) for kind, item in zip(ty, loads, strict=True)]
         return self._joined(builder, self.get_value_type(ty), items)
 
     def _joined(self, builder: Any, kind: Any, items: list[Any]) -> Any:
