@@ -49,9 +49,9 @@ def direct_operator(ty: Any, result: Any, op: Any) -> Callable[..., Any] | None:
         return None
     if types.unliteral(result) != ty:
         return None
-    name = _FLOAT_OPERATORS.get(op) if isinstance(ty, (types.Float, types.Complex)) else None
     if isinstance(ty, types.Complex):
-        return _COMPLEX_OPERATORS.get(name or "")
+        return _COMPLEX_OPERATORS.get(_FLOAT_OPERATORS.get(op, ""))
+    name = _FLOAT_OPERATORS.get(op) if isinstance(ty, types.Float) else None
     if isinstance(ty, types.Integer) and ty.bitwidth == 64:  # pyright: ignore[reportAttributeAccessIssue]
         name = _INT_OPERATORS.get(op)
     if name is None:

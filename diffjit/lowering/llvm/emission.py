@@ -322,8 +322,7 @@ class Lower(numba_internals.FunctionLowering):
         """A tuple, of which it stays known what it is made of."""
         pairs = zip(given, kind, strict=True)
         items = [self.context.cast(self.builder, value, own, wanted) for (own, value), wanted in pairs]
-        made = self.context.make_tuple(self.builder, kind, items)
-        self.tuples[made] = items
+        made = self.context.joined(self.builder, self.context.get_value_type(kind), items)
         self.incref(kind, made)
         return made
 

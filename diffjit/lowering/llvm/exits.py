@@ -150,7 +150,7 @@ class Context(numba_internals.TargetContext):
         parts = items  # of one type: they stay as they are
         if isinstance(ty, types.Tuple):
             parts = [self.get_return_value(builder, kind, item) for kind, item in zip(ty, items, strict=True)]
-        return self._joined(builder, self.get_return_type(ty), parts)
+        return self.joined(builder, self.get_return_type(ty), parts)
 
     def get_returned_value(self, builder: Any, ty: Any, val: Any) -> Any:
         """What was returned as a value; of a tuple it stays known what it is made of."""
@@ -161,9 +161,9 @@ class Context(numba_internals.TargetContext):
         items = loads
         if isinstance(ty, types.Tuple):
             items = [self.get_returned_value(builder, kind, item) for kind, item in zip(ty, loads, strict=True)]
-        return self._joined(builder, self.get_value_type(ty), items)
+        return self.joined(builder, self.get_value_type(ty), items)
 
-    def _joined(self, builder: Any, kind: Any, items: list[Any]) -> Any:
+    def joined(self, builder: Any, kind: Any, items: list[Any]) -> Any:
         """A struct, and what it is made of noted: LLVM searches all of it for each item that is taken out again."""
         made = llvm_ir.Constant(kind, llvm_ir.Undefined)
         for k, item in enumerate(items):
