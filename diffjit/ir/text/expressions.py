@@ -11,6 +11,7 @@ does not tell them apart; otherwise `float(...)` and `np.float64(...)` keep them
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,6 +33,12 @@ from diffjit.ir.walk import blocks, walk
 
 _SCIPY = {"scipy": "import scipy"}
 _VALUE_OF_WRITE = frozenset({"pop", "list_pop"})
+
+
+@functools.cache
+def _written(function: Callable[..., Any]) -> tuple[Mapping[str, Any], str]:
+    """What a helper of ours uses of its module, and its text: it is looked for in the whole file, each time anew."""
+    return inspect.getclosurevars(function).globals, inspect.getsource(function)
 
 
 class SourcePrinter(Elementwise, OpPrinter):
@@ -78,13 +85,13 @@ class SourcePrinter(Elementwise, OpPrinter):
             return f"math.{function.__name__}"
         name = function.__name__
         if name not in self.prelude:
-            variables = inspect.getclosurevars(function).globals
+            variables, text = _written(function)
             for key, value in variables.items():
                 if inspect.isfunction(value):
                     self._include(value)
                 elif not inspect.ismodule(value):
                     self._helpers.setdefault(key, f"{key} = {value!r}")
-            self._helpers[name] = inspect.getsource(function)
+            self._helpers[name] = text
         return name
 
     # What is printed how
