@@ -107,8 +107,11 @@ def record(name: str, backend: str) -> dict[str, Record]:
         return value, pullback(case.seeds())
 
     found: dict[str, Record] = {}
-    for what, make in variants(case):
-        for verb, function in (("jit", jitted), ("grad", graded if case.supports("grad") else pulled)):
+    for number, (what, make) in enumerate(variants(case)):
+        verbs = [("jit", jitted), ("grad", graded if case.supports("grad") else pulled)]
+        if number == 0 and case.supports("grad"):
+            verbs.append(("vjp", pulled))
+        for verb, function in verbs:
             result = run(function, make())
             result.after = leaves(result.after)
             if result.error is None:

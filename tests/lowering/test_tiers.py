@@ -1,6 +1,7 @@
 """Two tiers of machine code: quick code first, of the same bits as the fast code that follows."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -586,13 +587,68 @@ def test_calls_with_other_layouts(jobs):
     assert all(job.ready is not None for job in jobs)
 
 
-def test_pullbacks_with_tapes_wait_for_the_fast_code(jobs):
-    def f(x):
-        while np.sum(x) < 10.0:
-            x = x * x + 0.5
+def grows(x):
+    """Its tapes are lists: nobody knows beforehand how often it turns."""
+    while np.sum(x) < 10.0:
+        x = x * x + 0.5
+    return x
+
+
+SLOPE = [2.0 * 1.5 * 2.0 * 1.0, 3.0 * 2.0 * 2.75]
+
+
+def test_tapes_of_quick_code_are_read_by_any(jobs):
+    x = np.array([1.0, 1.5])
+    _, early = dj.vjp(grows, x)
+    first = early(np.ones(2))
+    np.testing.assert_allclose(first[0], SLOPE, rtol=1e-14)
+    tiers.join()
+    assert len(jobs) == 2
+    assert all(job.ready is not None for job in jobs)
+    _, late = dj.vjp(grows, x)
+    for pullback in (early, late, early):
+        assert bits(pullback(np.ones(2))) == bits(first)
+
+
+def test_tapes_of_code_that_was_compiled_again_stay_readable(jobs, monkeypatch):
+    def shrinks(x):
+        while np.sum(x) > 1.0:
+            x = x * x * 0.25
         return x
 
-    value, pullback = dj.vjp(f, np.array([1.0, 1.5]))
+    monkeypatch.setattr("diffjit.lowering.calls.machinecode.load", lambda _made: None)
+    x = np.array([1.0, 1.5])
+    _, early = dj.vjp(shrinks, x)
     tiers.join()
-    np.testing.assert_allclose(pullback(np.ones(2))[0], [2.0 * 1.5 * 2.0 * 1.0, 3.0 * 2.0 * 2.75], rtol=1e-14)
-    assert value.shape == (2,)
+    _, late = dj.vjp(shrinks, x)  # compiled anew: there is no fast code that can be loaded
+    gc.collect()
+    for pullback in (early, late, early):
+        np.testing.assert_allclose(pullback(np.ones(2))[0], 0.5 * x, rtol=1e-14)
+    assert any(job.failed for job in jobs)
+    del early, late, pullback
+    gc.collect()
+
+
+def test_tapes_outlive_what_made_them(jobs):
+    def program(power):
+        def raised(x):
+            parts = []
+            while np.sum(x) < 10.0:
+                parts.append(np.sin(x) ** power)
+                x = x * x + 0.5
+            return x + sum(parts)
+
+        return raised
+
+    x = np.array([1.0, 1.5])
+    pullbacks = [dj.vjp(program(k), x)[1] for k in (2, 3)]
+    tiers.join()
+    gc.collect()
+    for power, pullback in zip((2, 3), pullbacks, strict=True):
+        wanted = difference_quotients(program(power), x)
+        np.testing.assert_allclose(pullback(np.ones(2))[0], wanted, rtol=1e-6)
+    assert jobs
+
+
+def difference_quotients(function, x, step=1e-6):
+    return [np.sum(function(x + step * e) - function(x - step * e)) / (2.0 * step) for e in np.eye(len(x))]

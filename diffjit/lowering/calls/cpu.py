@@ -22,10 +22,10 @@ from diffjit.analysis.manager import analyses
 from diffjit.errors import DiffjitError, InternalError, TypeProblem
 from diffjit.garbage import no_garbage_collection
 from diffjit.ir import stages
-from diffjit.ir.nodes import Function, Loc, Op
+from diffjit.ir.nodes import Function, Loc, Op, Value
 from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, List, Scalar, Stack
-from diffjit.ir.walk import callees, walk
+from diffjit.ir.walk import callees, uses, walk
 from diffjit.lowering.calls import cache, failures
 from diffjit.lowering.calls.entry import TOO_LONG, Entry, wrapper
 from diffjit.lowering.calls.native import Native
@@ -90,8 +90,7 @@ def compile_function(
         key,
         failures.Sites(module.places, words, module.promises),
     )
-    tapes = any(isinstance(function.results[k].type, (List, Stack)) for k in residual_outs)
-    first.tiers = not tapes and leaves_no_traces(function)  # a tape holds on to the program whose code frees it
+    first.tiers = leaves_no_traces(function)  # tapes hold on to it, and it to all code that was made for it
     call: Any = wrapper(entry, None, first)
     call.entry, call.described, call.first = dispatcher, entry, first
     return call
@@ -218,9 +217,16 @@ def leaves_no_traces(function: Function) -> bool:
     """
     functions = callees(function)
     memory = analyses(function).memory
+    used = uses(function)
+
+    def changed(parameter: Value) -> bool:
+        if isinstance(parameter.type, Stack):  # a pullback takes copies of its tapes apart
+            return any(not isinstance(user, Op) or user.kind != "stack_copy" for user in used.get(parameter, ()))
+        return isinstance(parameter.type, (Array, List)) and memory.written(parameter)
+
     return (
         not recursive_ones(functions)
-        and not any(isinstance(p.type, (Array, List, Stack)) and memory.written(p) for p in function.params)
+        and not any(map(changed, function.params))
         and not any(op.kind != "print" and leaves_traces(op) for f in functions for op in walk(f.body))
     )
 
