@@ -9,12 +9,14 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.api.engine import shared
 from diffjit.lowering.calls import failures, interrupts
 from diffjit.lowering.llvm import outside, tiers
 from tests.modes import PROGRAMS
@@ -652,3 +654,19 @@ def test_tapes_outlive_what_made_them(jobs):
 
 def difference_quotients(function, x, step=1e-6):
     return [np.sum(function(x + step * e) - function(x - step * e)) / (2.0 * step) for e in np.eye(len(x))]
+
+
+def test_quick_code_that_stays_ends_with_its_program(monkeypatch):
+    monkeypatch.setattr(dj.settings, "tiers", "light")
+    made = []
+    monkeypatch.setattr(tiers, "begin", made.append)
+    gradient = dj.grad(lambda x: np.sum(x * np.arctan(x)))
+    gradient(np.ones(2))
+    jobs = [weakref.ref(job) for job in made]
+    assert jobs
+    made.clear()
+    del gradient
+    shared.forget()
+    gc.collect()  # the program, whose end lets go of what was compiled
+    gc.collect()
+    assert [job() for job in jobs] == [None]

@@ -148,7 +148,9 @@ class Job:
             self.hasten()
 
     def afterwards(self, tell: Callable[[], None]) -> None:
-        """Call a function when the fast code is there."""
+        """Call a function when the fast code is there; where none will be made, it is let go of, and what it holds."""
+        if settings.tiers == "light":
+            return
         with _changed:
             if self.ready is None:
                 self.then.append(tell)
