@@ -460,6 +460,7 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if isinstance(obj, np.ufunc):
             args = [self.as_operand(a) for a in args]
+        given = args
         if from_math:
             args = [self.as_python_number(kind, place, a, node) for place, a in enumerate(args)]
         has_out = not is_none(out)
@@ -478,7 +479,7 @@ class Calls(Mixin):
                 raise self.unsupported("DJ124", "`out` and `where` under an error state that raises", node)
             self.check_doubts(kind, tuple(args), result, kind)
         if from_math:
-            self.check_math(obj, kind, args, result)
+            self.check_math(obj, kind, args, given, result)
             result = self.as_python_numbers(result)
         if has_out:
             (self.assign_array if casting.obj == "unsafe" else self.receive)(out, result, node)
