@@ -14,7 +14,7 @@ from diffjit.errors import UntestedVersion, UsageError
 
 # The lowest as pyproject.toml declares them, and the highest that have passed the whole suite (.ci/nightly).
 LOWEST = {"python": "3.11", "numpy": "2.0", "numba": "0.62", "llvmlite": "0.45"}
-HIGHEST = {"python": "3.13", "numpy": "2.5", "numba": "0.68", "llvmlite": "0.50"}
+HIGHEST = {"python": "3.14", "numpy": "2.5", "numba": "0.68", "llvmlite": "0.50"}
 
 
 def _release(version: str) -> tuple[int, ...]:

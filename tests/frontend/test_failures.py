@@ -54,6 +54,45 @@ def test_texts_of_errors_are_pythons(capsys):
     assert capsys.readouterr().out == wanted
 
 
+def undefined(x):
+    whole = int(x[0] * -5.0)
+    for k in (-1.0, 2.5, np.inf, -np.inf):
+        value = float(k * x[2])
+        for function in (math.sqrt, math.log, math.log10, math.log2, math.log1p, math.acos, math.asin, math.acosh):
+            try:
+                print(function(value) > 0.0)
+            except ValueError as error:
+                print(error)
+        for function in (math.atanh, math.gamma, math.lgamma, math.sin, math.cos, math.tan):
+            try:
+                print(function(math.floor(value) if math.isfinite(value) else value) > 0.0)
+            except ValueError as error:
+                print(error)
+        for function in (math.fmod, math.pow, math.remainder):
+            try:
+                print(function(value, 0.5 - 0.5) > 0.0)
+            except ValueError as error:
+                print(error)
+    for function in (math.sqrt, math.log, math.log2, math.acos, math.gamma):
+        try:
+            print(function(whole) > 0.0)
+        except ValueError as error:
+            print(error)
+        try:
+            print(function(x[1] - 2.0 * x[2]) > 0.0)
+        except ValueError as error:
+            print(error)
+    return x[0]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_numbers_that_math_is_not_defined_for(backend, capsys):
+    undefined(X)
+    wanted = capsys.readouterr().out
+    dj.jit(undefined, backend=backend)(X)
+    assert capsys.readouterr().out == wanted
+
+
 def ragged(x, n):
     return np.sum(np.array([x, x[:n]]))
 

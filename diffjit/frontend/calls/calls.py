@@ -69,7 +69,8 @@ class Calls(Mixin):
         if isinstance(function, av.Bound):
             return self.call(function.function, [function.receiver, *args], kwargs, node)
         if isinstance(function, av.Partial):
-            return self.call(function.function, [*function.args, *args], {**function.kwargs, **kwargs}, node)
+            args, kwargs = self.arguments_of_partial(function, args, kwargs, node)
+            return self.call(function.function, args, kwargs, node)
         if isinstance(function, av.Method):
             return self.builtin_method(function.receiver, function.name, args, kwargs, node)
         if isinstance(function, av.Ref):
@@ -213,7 +214,7 @@ class Calls(Mixin):
         bound = [self.lift_member(obj, ("args", k), a) for k, a in enumerate(obj.args)]
         named = {k: self.lift_member(obj, ("keywords", k), v) for k, v in obj.keywords.items()}
         self.guards["keywords", id(obj)] = Guard(Keys(lambda: obj.keywords), tuple(obj.keywords))
-        return self.call(self.lift_static(obj.func), [*bound, *args], {**named, **kwargs}, node)
+        return self.call(av.Partial(self.lift_static(obj.func), tuple(bound), named), args, kwargs, node)
 
     def fetcher(self, obj: Any, node: Any) -> Any:
         """`operator.itemgetter(1)` and its like, made outside."""
@@ -460,6 +461,7 @@ class Calls(Mixin):
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if isinstance(obj, np.ufunc):
             args = [self.as_operand(a) for a in args]
+        given = args
         if from_math:
             args = [self.as_python_number(kind, place, a, node) for place, a in enumerate(args)]
         has_out = not is_none(out)
@@ -478,7 +480,7 @@ class Calls(Mixin):
                 raise self.unsupported("DJ124", "`out` and `where` under an error state that raises", node)
             self.check_doubts(kind, tuple(args), result, kind)
         if from_math:
-            self.check_math(obj, kind, args, result)
+            self.check_math(obj, kind, args, given, result)
             result = self.as_python_numbers(result)
         if has_out:
             (self.assign_array if casting.obj == "unsafe" else self.receive)(out, result, node)

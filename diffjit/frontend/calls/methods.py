@@ -45,6 +45,12 @@ def _misfit(method: Any, *args: Any, **kwargs: Any) -> str | None:
     return None
 
 
+def _is_place(bound: Any) -> bool:
+    """Whether a partial call keeps a place here for an argument."""
+    return isinstance(bound, Static) and bound.obj is not None and bound.obj is _PLACE
+
+
+_PLACE = getattr(functools, "Placeholder", None)  # since Python 3.14
 _LAST = Static(True)
 _ACCESS = frozenset({"__getattribute__", "__setattr__"})
 
@@ -110,6 +116,17 @@ class Methods(Mixin):
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
         return instance, base, vars(base).get(name)
+
+    def arguments_of_partial(
+        self, partial: av.Partial, args: list[Any], kwargs: dict[str, Any], node: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """What a partial call hands on: the first arguments of its own take the places that it keeps."""
+        kept, left = sum(map(_is_place, partial.args)), iter(args)
+        if kept > len(args):
+            problem = f"missing positional arguments in 'partial' call; expected at least {kept}, got {len(args)}"
+            raise self.type_problem("DJ306", problem, node, python=TypeError)
+        given = [next(left) if _is_place(a) else a for a in partial.args]
+        return [*given, *left], {**partial.kwargs, **kwargs}
 
     def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
         """super().name: a property's value, a constant of the class, or a method that is about to be called."""

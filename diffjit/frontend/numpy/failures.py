@@ -34,6 +34,10 @@ CHECKS = {
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
 
+# Numbers for which the functions of `math` are undefined: each for some.
+_UNDEFINED: tuple[float, ...] = (-1.5, 2.5, float("inf"), -2.0)
+_UNDEFINED_INTS: tuple[float, ...] = (-2, 3)
+
 _DOUBT = "%s, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
 
 
@@ -118,8 +122,11 @@ class Failures(Mixin):
             infinite = self.both(infinite, self.ew("isfinite", arg))
         return infinite
 
-    def check_math(self, function: Any, kind: str, args: list[Any], result: Any) -> None:
-        """A function of `math`, by C's rule: NaN of numbers is a domain error, infinity of finite ones too large."""
+    def check_math(self, function: Any, kind: str, args: list[Any], given: list[Any], result: Any) -> None:
+        """A function of `math`, by C's rule: NaN of numbers is a domain error, infinity of finite ones too large.
+
+        `given` are the arguments before they were made floats.
+        """
         if ROWS[kind].total or not (self.catches(ValueError) or self.catches(OverflowError)):
             return
         if all(isinstance(a, Static) for a in args):
@@ -132,12 +139,21 @@ class Failures(Mixin):
         pole: Any = infinite
         if kind in OVERFLOWING:
             pole = self.both(infinite, self.is_pole(kind, args[0]))
-            if kind in ("gamma", "lgamma"):
+            if kind == "gamma":  # lgamma(-inf) is infinity
                 invalid = self.either(invalid, self.is_pole(kind, args[0]))
-        message = words(function, *(-1.5 for _ in args)) or "math domain error"
+        message = self.domain_error(function, args, given)
         self.demand(self.logical_not(self.either(invalid, pole)), ValueError, message)
         if kind in OVERFLOWING:
             self.demand(self.logical_not(infinite), OverflowError, "math range error")
+
+    def domain_error(self, function: Any, args: list[Any], given: list[Any]) -> Any:
+        """What `math` says of numbers that a function is not defined for; since Python 3.14 it shows a single one."""
+        whole = self.class_of(given[0]) is int
+        for example in _UNDEFINED_INTS if whole else _UNDEFINED:
+            if said := words(function, *(example for _ in args)):
+                before, shown, behind = said.partition(repr(float(example)))
+                return av.Format((before, (args[0], ""), behind)) if shown and len(args) == 1 else said
+        return "math domain error"
 
     def is_pole(self, kind: str, x: Any) -> Any:
         """Where a function that may overflow is infinite for another reason."""

@@ -1,8 +1,10 @@
 """Functions of Python's own: what they take, return and raise, `jit` does too."""
 
 import collections
+import functools
 import math
 import operator
+import sys
 from functools import reduce
 from itertools import islice
 
@@ -203,3 +205,34 @@ def test_raises_as_python(function, error, backend):
         function(X, 3)
     with pytest.raises((error, dj.TypeProblem)):
         dj.jit(function, backend=backend)(X, 3)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="functools.Placeholder is new in Python 3.14")
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_partial_calls_that_keep_places(backend):
+    place = functools.Placeholder
+
+    def kept(a, b, c=1.0):
+        return a - b * c**2
+
+    outside = functools.partial(kept, place, 2.0)
+
+    class Gap:
+        def between(self, a, b):
+            return a - 2.0 * b
+
+        upper = functools.partialmethod(between, place, 3.0)
+
+    def f(x):
+        inside = functools.partial(functools.partial(kept, place, place, x[2]), place, x[0])
+        try:
+            missing = outside()
+        except TypeError:
+            missing = 2.0 * x[1]
+        return outside(x[0], x[1]) * inside(x[1]) + Gap().upper(x[0]) * x[1] + missing
+
+    x = X[:3]
+    value, slope = dj.value_and_grad(f, backend=backend)(x)
+    assert value == f(x)
+    steps = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(slope, steps, rtol=1e-6)
