@@ -15,15 +15,15 @@ from pathlib import Path
 
 from tests.budget import LISTED, SHARES, family
 
-CASE = 3.0
-FILE = 6.0
+CASE = 1.5
+FILE = 3.0
 MORE = {  # each case is another program
-    "tests/scipy/test_rows.py": 45.0,
-    "tests/test_verbs.py": 30.0,
-    "tests/test_fuzz.py": 15.0,
-    "tests/primitives/test_library.py": 40.0,
-    "tests/api/test_foreign.py": 15.0,
-    "tests/cuda/test_kernels.py": 15.0,
+    "tests/scipy/test_rows.py": 30.0,
+    "tests/test_verbs.py": 20.0,
+    "tests/test_fuzz.py": 10.0,
+    "tests/primitives/test_library.py": 30.0,
+    "tests/api/test_foreign.py": 10.0,
+    "tests/cuda/test_kernels.py": 10.0,
 }
 ALL = ("test_corpus.py", "test_docs.py", "golden/", "errors/", "ir/")
 
