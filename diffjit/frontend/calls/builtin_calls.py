@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import builtins
 import copy as copy_module
-import enum
 import functools
-import math
+import itertools
 import operator
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,11 +21,11 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import ListsOf
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.templates import Boxed, Const, DynList, Node, Sub, SumT, describe, rebuild, split
+from diffjit.frontend.values.templates import Boxed, Const, DynList, Node, Sub, SumT, rebuild, split
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, FLOAT, INT, Array, Scalar
-from diffjit.primitives.library import containers, numbers, queues
+from diffjit.ir.types import INT, Array, Scalar
+from diffjit.primitives.library import containers, queues
 from diffjit.primitives.library.resumed import iterators
 from diffjit.primitives.opaque.acts import STREAMS
 
@@ -34,85 +34,6 @@ _WRITTEN_OUT = 8  # elements of an array: of more than these, `max` and `min` ar
 
 class BuiltinCalls(Mixin):
     """Mixin of the interpreter: builtins."""
-
-    @core(builtins.abs, operator.abs)
-    def py_abs(self, x: Any) -> Any:
-        if isinstance(x, av.Ref):
-            return self.call_method(x, "__abs__", [])
-        if isinstance(x, Static) and isinstance(x.obj, enum.Enum):
-            return self.member_unary("__abs__", "absolute", x)
-        return self.ew("absolute", x)
-
-    @core(builtins.float)
-    def py_float(self, x: Any = Static(0.0)) -> Any:
-        if isinstance(x, Static):
-            return Static(self.evaluated(float, x.obj))
-        x = self.certain(x)
-        if isinstance(x, av.Format):
-            raise self.letters([x], "float()", None)
-        if isinstance(x, av.Ref | av.Tup):
-            return self.float_of(x) if self.is_opaque(x) else self.py_float(self.converted(x, float))
-        value = self.number(x)
-        self.real_only("float()", value)
-        number = self.item(value, TypeError) if isinstance(value.type, Array) else value
-        return self.cast(number, np.float64, weak=True)
-
-    @core(builtins.int)
-    def py_int(self, x: Any = Static(0), base: Any = None) -> Any:
-        if isinstance(x, Static) and (base is None or isinstance(base, Static)):
-            return Static(self.evaluated(int, x.obj, *(() if base is None else (base.obj,))))
-        if base is not None and not isinstance(x, av.Format):
-            problem = f"int() of {describe(x)} with a base of {describe(base)}"
-            raise self.type_problem("DJ308", problem, python=TypeError)
-        x = self.certain(x)
-        if isinstance(x, av.Format):
-            raise self.letters([x], "int()", None)
-        if isinstance(x, av.Ref | av.Tup):
-            told = self.is_opaque(x)
-            return self.tell_python(Static(int), Static(int), x) if told else self.py_int(self.converted(x, int))
-        value = self.number(x)
-        return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
-
-    def to_int(self, value: Any) -> Any:
-        """A whole number as Python's int."""
-        self.real_only("a conversion to int", value)
-        self.check_rounding(value)
-        return self.cast(value, np.int64, weak=True)
-
-    @core(builtins.bool)
-    def py_bool(self, x: Any = Static(False)) -> Any:
-        return self.python_bool(self.truth(x))
-
-    def python_bool(self, truth: Any) -> Any:
-        """A truth value as Python's own bool, for `is True` and `match`."""
-        return truth if isinstance(truth, Static) or truth.type == BOOL else self.cast(truth, BOOL.dtype, weak=True)
-
-    @core(builtins.complex)
-    def py_complex(self, real: Any = Static(0.0), imag: Any = Static(0.0)) -> Any:
-        if isinstance(real, Static) and isinstance(imag, Static):
-            text = isinstance(real.obj, str) and imag.obj == 0
-            return Static(self.evaluated(complex, *((real.obj,) if text else (real.obj, imag.obj))))
-        return self.ew("add", self.complex_number(real), self.ew("multiply", self.complex_number(imag), Static(1j)))
-
-    @core(builtins.round)
-    def py_round(self, number: Any, ndigits: Any = NONE) -> Any:
-        if isinstance(number, Static) and isinstance(ndigits, Static):
-            return Static(self.evaluated(round, number.obj, ndigits.obj))
-        if isinstance(number, Value) and isinstance(number.type, Array) and number.type.ndim > 0:
-            message = "an array has no `round()`"
-            raise self.type_problem("DJ309", message, None, cure="np.round(...) of it", python=TypeError)
-        if is_none(ndigits):
-            whole = isinstance(number, Value) and isinstance(number.type, Scalar) and number.type.dtype.kind in "biu"
-            return self.to_int(number if whole else self.ew("rint", number))
-        if isinstance(number, Value) and number.type == FLOAT:
-            return self.as_weak(self.call_plain(numbers.round_decimal, number, ndigits, node=None))
-        rounded = self.call_static(np.round, [number, ndigits], {}, None)
-        return self.as_weak(rounded) if self.is_weak(number) else rounded
-
-    @core(math.log)
-    def py_log(self, x: Any, base: Any = None) -> Any:
-        log = lambda v: self.call_elementwise(math.log, "log", [v], {}, None)  # noqa: E731
-        return log(x) if base is None else self.arithmetic("divide", log(x), log(base))
 
     @kinds(add=np.add.at, subtract=np.subtract.at)
     def add_at(self, kind: str, a: Any, indices: Any, b: Any) -> Any:
@@ -204,7 +125,12 @@ class BuiltinCalls(Mixin):
         return self.iterator(av.Iter("reversed", parts), lambda: self.drawn_by(iterators.backwards, *parts))
 
     @core(builtins.map)
-    def py_map(self, function: Any, *iterables: Any) -> Any:
+    def py_map(self, function: Any, *iterables: Any, strict: Any = None) -> Any:
+        if strict is not None:
+            if sys.version_info < (3, 14):
+                raise self.type_problem("DJ306", "map() takes no keyword arguments", python=TypeError)
+            if self.static_truth(strict, "`strict`"):
+                return self.call_static(itertools.starmap, [function, self.py_zip(*iterables, strict=strict)], {}, None)
         parts = (function, *map(self.as_iterable, self.taken_in_turn(list(iterables))))
         return self.iterator(av.Iter("map", parts), lambda: self.drawn_by(iterators.mapped, *parts))
 

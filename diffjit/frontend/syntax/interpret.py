@@ -21,13 +21,13 @@ from diffjit.errors import DiffjitError, TypeProblem, UnsupportedSyntax
 from diffjit.frontend.calls.builtin_calls import BuiltinCalls
 from diffjit.frontend.calls.calls import Calls
 from diffjit.frontend.calls.classes import Classes
-from diffjit.frontend.calls.complexes import Complexes
 from diffjit.frontend.calls.constants import Constants
 from diffjit.frontend.calls.container_calls import ContainerCalls
 from diffjit.frontend.calls.dataclass_calls import DataclassCalls
 from diffjit.frontend.calls.introspect import Introspection
 from diffjit.frontend.calls.methods import Methods
 from diffjit.frontend.calls.nested import Nested
+from diffjit.frontend.calls.numbers import Numbers
 from diffjit.frontend.calls.questions import Questions
 from diffjit.frontend.calls.recursion import Bottom, Recursion
 from diffjit.frontend.calls.repeated import RepeatedCalls
@@ -107,7 +107,7 @@ MAX_STATIC_RECURSION = 8  # with run-time branches on the way
 
 class Interpreter(
     Arith, Operators, Expressions, Comprehensions, Text, Shown, Statements, Patterns, Exceptions, Failures, Control,
-    Loops, Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Complexes, Lists, Methods, Indexing,
+    Loops, Iteration, Iterators, Resumable, Calls, Constants, Objects, Classes, Numbers, Lists, Methods, Indexing,
     NumpyCore, NumpyShapes, NumpyReductions, NumpyMethods, BuiltinCalls, ContainerCalls, Introspection, Lifting,
     Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
     Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,

@@ -236,3 +236,24 @@ def test_partial_calls_that_keep_places(backend):
     assert value == f(x)
     steps = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
     np.testing.assert_allclose(slope, steps, rtol=1e-6)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="map's strict is new in Python 3.14")
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_map_that_is_strict(backend):
+    def f(x):
+        squares = [v**2 for v in x]
+        total = sum(map(operator.mul, squares, x, strict=True)) + sum(map(operator.pow, x, [3, 2, 1], strict=False))
+        for a, b in map(lambda a, b: (a, 2.0 * b), x, x[::-1], strict=True):
+            total += a * b
+        try:
+            total += sum(map(operator.mul, squares, x[:2], strict=True))
+        except ValueError:
+            total += x[0]
+        return total
+
+    x = X[:3]
+    value, slope = dj.value_and_grad(f, backend=backend)(x)
+    np.testing.assert_allclose(value, f(x))
+    steps = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(slope, steps, rtol=1e-6)
