@@ -20,6 +20,7 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, not_one
 from diffjit.primitives.library import containers
+from diffjit.primitives.library.numbers import BY_ZERO
 from diffjit.primitives.library.subclasses import records
 
 _RAGGED = "setting an array element with a sequence: the rows have different shapes"
@@ -524,7 +525,7 @@ class NumpyCore(Mixin):
         if ty.kind == "b":
             ty = np.dtype(np.int64)
         floating = ty.kind == "f"
-        words = "float division by zero" if floating else "division by zero"
+        words = BY_ZERO if floating else "division by zero"
         self.raise_if(self.compare_kind("equal", step, Static(0)), ZeroDivisionError, words)
         if floating:
             span = self.ew("divide", self.ew("subtract", stop, start), step)

@@ -13,6 +13,11 @@ import numpy as np
 
 from diffjit.primitives.registry import implements
 
+try:
+    1.0 / 0.0  # noqa: B018 - it raises
+except ZeroDivisionError as error:
+    BY_ZERO = str(error)  # other words in Python 3.14
+
 
 @implements(np.clip)
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):  # noqa: A002 - NumPy's names

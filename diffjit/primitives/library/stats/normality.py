@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from diffjit.primitives.library.numbers import BY_ZERO
 from diffjit.primitives.library.stats.samples import sample
 from diffjit.primitives.library.stats.tests import tested
 from diffjit.primitives.registry import implements
@@ -89,7 +90,7 @@ def anderson_limits(x, dist):
     """The statistic, the limits that it has at several levels, and these."""
     y, n = np.sort(x), x.shape[0]
     if n == 0:
-        raise ZeroDivisionError("float division by zero")
+        raise ZeroDivisionError(BY_ZERO)
     if dist == "norm":
         w = (y - np.mean(x)) / np.std(x, ddof=1)
         limits = np.array(stats._morestats._Avals_norm) / (1.0 + 0.75 / n + 2.25 / n / n)  # noqa: SLF001
