@@ -59,8 +59,9 @@ def direct_operator(ty: Any, result: Any, op: Any) -> Callable[..., Any] | None:
     return lambda b, x, y: getattr(b, name)(x, y)
 
 
-def _sides(b: Any, x: Any, y: Any) -> tuple[Any, ...]:
-    return tuple(b.extract_value(z, k) for z in (x, y) for k in (0, 1))
+def parts_of(builder: Any, z: Any) -> tuple[Any, Any]:
+    """Real and imaginary part of a complex number."""
+    return builder.extract_value(z, 0), builder.extract_value(z, 1)
 
 
 def _complex(b: Any, like: Any, real: Any, imag: Any) -> Any:
@@ -68,17 +69,17 @@ def _complex(b: Any, like: Any, real: Any, imag: Any) -> Any:
 
 
 def _complex_sum(b: Any, x: Any, y: Any) -> Any:
-    p, q, r, s = _sides(b, x, y)
+    (p, q), (r, s) = parts_of(b, x), parts_of(b, y)
     return _complex(b, x, b.fadd(p, r), b.fadd(q, s))
 
 
 def _complex_difference(b: Any, x: Any, y: Any) -> Any:
-    p, q, r, s = _sides(b, x, y)
+    (p, q), (r, s) = parts_of(b, x), parts_of(b, y)
     return _complex(b, x, b.fsub(p, r), b.fsub(q, s))
 
 
 def _complex_product(b: Any, x: Any, y: Any) -> Any:
-    p, q, r, s = _sides(b, x, y)
+    (p, q), (r, s) = parts_of(b, x), parts_of(b, y)
     real = b.fsub(b.fmul(p, r), b.fmul(q, s))
     return _complex(b, x, real, b.fadd(b.fmul(p, s), b.fmul(q, r)))
 

@@ -122,11 +122,6 @@ def is_float(kind: Any) -> bool:
     return isinstance(kind, types.Float)
 
 
-def parts_of(builder: Any, z: Any) -> tuple[Any, Any]:
-    """Real and imaginary part."""
-    return builder.extract_value(z, 0), builder.extract_value(z, 1)
-
-
 def is_nan(builder: Any, x: Any) -> Any:
     """x != x."""
     return builder.fcmp_unordered("uno", x, x)

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir as llvm_ir
 from numba.core import types
 
+from diffjit.lowering.llvm.elements import parts_of
 from diffjit.lowering.runtime.build import (
     FLOAT_OF,
     I32,
@@ -21,7 +22,6 @@ from diffjit.lowering.runtime.build import (
     is_float,
     is_nan,
     operation,
-    parts_of,
     same,
 )
 from diffjit.lowering.runtime.scalars import copysign, nextafter
