@@ -147,10 +147,10 @@ def at_of(ufunc):
     """`ufunc.at` as a function."""
 
     def at(a, indices, b=None, /):
-        """In place at each index in turn: a repeated one sees what was stored before."""
+        """In place at each index in turn: a repeated one sees what was stored before, operands do not."""
         positions = np.reshape(np.arange(a.size), a.shape)[indices]
         flat = np.ravel(positions)
-        operands = None if b is None else np.ravel(np.broadcast_to(b, np.shape(positions)))
+        operands = None if b is None else np.array(np.broadcast_to(b, np.shape(positions))).reshape(-1)
         for k in range(flat.shape[0]):
             place = np.unravel_index(flat[k], a.shape)
             a[place] = ufunc(a[place]) if operands is None else ufunc(a[place], operands[k])
