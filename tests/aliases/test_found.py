@@ -309,3 +309,29 @@ def test_a_finally_that_leaves_by_itself(function, x, backend):
         slope = (function(fresh(), x + 1e-6) - function(fresh(), x - 1e-6)) / 2e-6
         assert dj.grad(function, argnums=1, backend=backend)(fresh(), x) == pytest.approx(slope, rel=1e-6)
     np.testing.assert_array_equal(ours, plain)
+
+
+@BACKENDS
+def test_scattered_operands_are_those_from_before_where_they_share_memory(backend):
+    def multiplied(a, x):
+        np.multiply.at(a, [3, 0, 3, 2], a)
+        return x * np.sum(a * np.arange(4))
+
+    def largest(a, x):
+        np.maximum.at(a[1:], [2, 0, 2], a[:-1])
+        return x * np.sum(a * a * np.arange(4))
+
+    def put(a, x):
+        np.put(a, [3, 0, 1, 2, 1], a[::-1])
+        a.put([1, 2], a)
+        return x * np.sum(a * a * np.arange(4))
+
+    def put_by_itself(k, x):
+        np.put(k, k, k[::-1] + 1)
+        return x * k[0] + x**2 * k[1] + x**3 * k[2]
+
+    for function in (multiplied, largest, put):
+        compared(function, np.array([0.2, 1.5, 0.7, 1.1]), 0.9, backend=backend)
+    numbers = lambda: np.array([2, 0, 1])
+    assert dj.grad(put_by_itself, argnums=1, backend=backend)(numbers(), 0.5) == pytest.approx(1 + 6 * 0.5 + 6 * 0.25)
+    assert dj.jit(put_by_itself, backend=backend)(numbers(), 0.5) == put_by_itself(numbers(), 0.5)

@@ -127,6 +127,17 @@ CASES = {
     "powers of a matrix's elements": (lambda x, n: np.vander(np.outer(x, x), n), X, 2),
     "a number in columns": (lambda x, n: x[0].flatten("F") * n, X, 2),
     "roots of nothing": (lambda x, n: np.roots(x[n:]).real.sum() + x, X, 3),
+    "a margin of nothing": (lambda x, n: np.pad(x[n:], (1, 0), mode="edge"), X, 3),
+    "a margin of means of no rows": (lambda x, n: np.pad(np.outer(x[n:], x), 1, mode="mean"), X, 3),
+    "hypotenuse of nothing": (lambda x, n: np.hypot.reduce(x[n:]) + x, X, 3),
+    "hypotenuse of some": (lambda x, n: np.hypot.reduce(x, where=x > n), X, 1.5),
+    "difference of nothing": (lambda x, n: np.subtract.reduce(x[n:]), X, 3),
+    "largest of some": (lambda x, n: np.fmax.reduce(x, where=x > n), X, 1.5),
+    "differences along all axes": (lambda x, n: np.subtract.reduce(np.outer(x, x) * n, axis=None), X, 3),
+    "sums of logarithms of no rows": (lambda x, n: np.logaddexp2.reduce(np.outer(x[n:], x)), X, 3),
+    "items are not None": (lambda x, n: x * (x != None) + n * (x == None) + (x[:1] == "a"), X, 3),  # noqa: E711
+    "nothing is None": (lambda x, n: x * 2.0 if (x[n:] == None).any() else x, X, 3),  # noqa: E711
+    "one item is not None": (lambda x, n: x * 2.0 if x[:n] == None else x, X, 1),  # noqa: E711
     "places of a number": (lambda x, n: next(v * n for _, v in np.ndenumerate(x[0])), X, 3),
 }
 

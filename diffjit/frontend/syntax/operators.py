@@ -286,7 +286,7 @@ class Operators(Mixin):
             found = self.compare_sequences(kind, left, right, node)
             return self.own_truth(found) if kind in ("equal", "not_equal") else found  # an order is that of two items
         if kind in ("equal", "not_equal") and self.never_equal(left, right):
-            return Static(kind == "not_equal")
+            return self.unequal(left, right, Static(kind == "not_equal"))
         if kind not in ("equal", "not_equal") and self.is_weak(left) and self.is_weak(right):
             self.real_only("an order of Python's numbers", left, right)
         self.check_sequences(kind, left, right, node)
@@ -304,6 +304,11 @@ class Operators(Mixin):
             kind = {"less": "less_equal", "greater_equal": "greater"}.get(kind, kind) if below else kind
             kind = {"less_equal": "less", "greater": "greater_equal"}.get(kind, kind) if not below else kind
         return self.ew(kind, number, Static(near))
+
+    def unequal(self, left: Any, right: Any, outcome: Static) -> Any:
+        """What a comparison of things that are never equal gives: an array says so item by item."""
+        arrays = [v for v in (left, right) if isinstance(v, Value) and isinstance(v.type, Array) and v.type.ndim]
+        return self.call_static(np.full_like, [arrays[0], outcome, Static(bool)], {}, None) if arrays else outcome
 
     def never_equal(self, left: Any, right: Any) -> bool:
         """Whether Python says that these are not equal because of what they are; NumPy's numbers compare with items."""

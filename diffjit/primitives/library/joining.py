@@ -309,6 +309,8 @@ def pad(array, pad_width, mode="constant", *, constant_values=0, end_values=0, s
     for axis in places(array.ndim):
         before, after = widths[axis]
         n = array.shape[axis]
+        if mode not in ("constant", "empty") and n == 0 and (before != 0 or after != 0):
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         if mode in ("edge", "reflect", "symmetric", "wrap"):
             positions = np.arange(-before, n + after)
             margins = np.take(array, source_positions(positions, n, mode), axis=axis)

@@ -49,7 +49,7 @@ def grid_index(arr, indices, axis):
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
     """Store elements by their position in the flattened array."""
-    positions, values = within(np.ravel(ind), a.size, mode), np.ravel(v)
+    positions, values = within(np.array(ind), a.size, mode).reshape(-1), np.array(v).reshape(-1)  # may share memory
     if a.size == 0 and positions.shape[0] > 0:
         raise IndexError("cannot replace elements of an empty array")
     if values.shape[0] == 0:

@@ -84,21 +84,41 @@ def result_dtype(ufunc, a):
     return ufunc(a[:0], a[:0]).dtype
 
 
+def reorderable(ufunc):
+    """Whether NumPy reduces by `ufunc` over several axes."""
+    try:
+        ufunc.reduce(np.ones((1, 1), ufunc.types[0][0]), axis=(0, 1))
+    except ValueError:
+        return False
+    return True
+
+
 def reduce_of(ufunc):
     """`ufunc.reduce` as a function."""
+    name, identity, order_is_free = ufunc.__name__, ufunc.identity, reorderable(ufunc)
 
     def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
         """The items combined, from the first to the last."""
         array = np.asarray(array, dtype)
         axes = all_axes(axis, array.ndim)
+        if len(axes) > 1 and not order_is_free:
+            raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
         items = merged_first(array, axes).astype(result_dtype(ufunc, array))
         included: Any = where if where is True else merged_first(np.broadcast_to(where, array.shape), axes)
         n = items.shape[0]
-        start = ufunc.identity if initial is None and where is not True else initial
+        start = identity if initial is None and where is not True else initial
         if start is None:
-            if n == 0:
-                raise ValueError("zero-size array to a reduction operation which has no identity")
-            result = items[0].copy()
+            if where is not True:
+                raise ValueError(
+                    f"reduction operation '{name}' does not have an identity, "
+                    "so to use a where mask one has to specify 'initial'"
+                )
+            if identity is None:
+                if n == 0:
+                    raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+                result = items[0].copy()
+            else:
+                result = items[0].copy() if n > 0 else np.full(items.shape[1:], identity, items.dtype)[()]
         else:
             result = np.full(items.shape[1:], start, items.dtype)[()]
         for k in range(1 if start is None else 0, n):
@@ -147,10 +167,10 @@ def at_of(ufunc):
     """`ufunc.at` as a function."""
 
     def at(a, indices, b=None, /):
-        """In place at each index in turn: a repeated one sees what was stored before."""
+        """In place at each index in turn: a repeated one sees what was stored before, operands do not."""
         positions = np.reshape(np.arange(a.size), a.shape)[indices]
         flat = np.ravel(positions)
-        operands = None if b is None else np.ravel(np.broadcast_to(b, np.shape(positions)))
+        operands = None if b is None else np.array(np.broadcast_to(b, np.shape(positions))).reshape(-1)
         for k in range(flat.shape[0]):
             place = np.unravel_index(flat[k], a.shape)
             a[place] = ufunc(a[place]) if operands is None else ufunc(a[place], operands[k])
