@@ -193,6 +193,15 @@ class GradientMismatch(DiffjitError, AssertionError):
         return error
 
 
+def words(function: Callable[..., Any], *args: Any) -> str:
+    """What Python itself says when a call fails, in its own version's words; "" where it does not."""
+    try:
+        function(*args)
+    except (ArithmeticError, ValueError, TypeError) as error:
+        return str(error)
+    return ""
+
+
 def raised(cls: type[BaseException], args: tuple[Any, ...], fields: dict[str, Any] | None) -> BaseException:
     """An exception of a program: its class, its arguments, and what its `__init__` has set, which is not run again."""
     if fields is None:

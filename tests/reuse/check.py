@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import diffjit as dj
-from tests.aliases.check import LARGE, NUMBERS, Wrong, loaded, outcome
+from tests.aliases.check import LARGE, Wrong, loaded, outcome
+from tests.pythons_errors import is_of_numbers
 from tests.reuse.calls import Call, calls
 from tests.reuse.programs import Writer
 
@@ -52,7 +53,7 @@ def _compared(f: Any, value: Any, floats: Any, gradient: Any, call: Call, backen
         return "unfit"
     if isinstance(problem, TypeError):  # said when the program is built
         return "unfit"
-    if error is not None and (str(error) in NUMBERS or isinstance(error, (TypeError, OverflowError))):
+    if error is not None and (is_of_numbers(str(error)) or isinstance(error, (TypeError, OverflowError))):
         return "unfit"
     _ended(problem, error, "value")
     if error is None and not np.all(np.isfinite(_flat(wanted))) and not call.edges:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import words
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -39,15 +40,6 @@ _UNDEFINED: tuple[float, ...] = (-1.5, 2.5, float("inf"), -2.0)
 _UNDEFINED_INTS: tuple[float, ...] = (-2, 3)
 
 _DOUBT = "%s, of numbers that are Python's on one path and NumPy's on another: use float(...) [DJ304]"
-
-
-def words(function: Any, *args: Any) -> str:
-    """What Python itself says when a call fails."""
-    try:
-        function(*args)
-    except (ArithmeticError, ValueError, TypeError) as error:
-        return str(error)
-    return ""
 
 
 class Failures(Mixin):

@@ -10,8 +10,8 @@ from typing import Any
 import gast
 import numpy as np
 
+from diffjit.errors import words
 from diffjit.frontend.numpy.arith import as_operand
-from diffjit.frontend.numpy.failures import words
 from diffjit.frontend.numpy.read_only import READ_ONLY
 from diffjit.frontend.numpy.reshapes import CONTIGUOUS, EXACT, MERGED, TAKEN
 from diffjit.frontend.objects.iterate import UnknownLength

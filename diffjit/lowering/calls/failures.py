@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 import struct
 import threading
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import BrokenPromise, filled, raised, written
+from diffjit.errors import BrokenPromise, filled, raised, words, written
 from diffjit.ir.types import Array, Type
 from diffjit.lowering.calls import interrupts, records
 
@@ -215,7 +216,7 @@ def message(kind: int, payload: tuple[int, ...]) -> tuple[type[Exception], str]:
         case 5:
             return OverflowError, "a Python int does not fit into 64 bits in compiled code"
         case 6:
-            return ZeroDivisionError, "integer division or modulo by zero"
+            return ZeroDivisionError, words(operator.floordiv, 1, 0)
         case 7:
             return ValueError, "negative shift count"
         case 8:
