@@ -376,3 +376,29 @@ def test_a_handler_of_classes_that_are_not_there():
         np.testing.assert_allclose(gradient(2.0), numerical, rtol=1e-8)
         with pytest.raises(AttributeError, match="no attribute 'linalg'"):
             gradient(0.5)
+
+
+def total(items):
+    try:
+        s = next(items)
+    except TypeError:
+        s = items[0]
+        for v in items[1:]:
+            s = s + v * v
+        return s
+    for v in items:
+        s = s + v
+    return s
+
+
+def totals(x):
+    listed = total(x) * total([2.0, x[0]]) + total((x[0], x[1]))
+    return listed + total(iter([1.0, x[2]])) + total(v for v in (x[1], 2.0))
+
+
+def test_next_of_what_is_no_iterator_may_be_tried():
+    assert run(totals, X) == totals(X)
+    dj.check_grads(totals, (X,), order=1, backend="python")
+    with pytest.raises(dj.errors.DiffjitError, match=r"next\(\) on this iterator") as caught:
+        run(lambda x: next(x) + 1.0, X)
+    assert isinstance(caught.value, TypeError)

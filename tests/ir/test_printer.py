@@ -91,7 +91,7 @@ def body_of(function: Function) -> str:
 def run(function: Function, *args: Any) -> Any:
     scope: dict[str, Any] = {}
     exec(compile(text_of(function), "<generated>", "exec"), scope)  # noqa: S102 - our own text
-    return scope["f"](*args)
+    return scope[function.name](*args)
 
 
 # ------------------------------------------------------------------------------------- statements and folding
@@ -470,6 +470,22 @@ def test_parameters_keep_names_that_the_text_needs_itself() -> None:
     for _ in range(3):
         s = np.sin(s) + 0.5
     assert run(f, 0.5, np.ones(4), 3) == (s, 3, 4.0)
+
+
+def test_a_function_may_have_the_name_of_what_its_text_needs() -> None:
+    for name in ("abs", "np"):
+        p = Program(x=FLOAT, n=INT)
+        f = Function(name, list(p.params.values()), p.body)
+        then, other, outs = p.branch(p("less", [p["n"], 1], BOOL), FLOAT, names=["out"])
+        with p.b.inside(then):
+            then.results = [p("sin", [p["x"]], FLOAT)]
+        p.body.results = outs
+        with p.b.inside(other):
+            inner = p.b.op("call", [p["x"], p("subtract", [p["n"], 1], INT)], [FLOAT], function=f).out
+            other.results = [p("multiply", [p("absolute", [p["x"]], FLOAT), inner], FLOAT)]
+        verify(f)
+        assert f"def {name}(x, n):" in text_of(f)
+        assert run(f, -0.7, 2) == 0.7 * (0.7 * np.sin(-0.7))
 
 
 def test_keywords_and_strange_hints() -> None:

@@ -424,7 +424,7 @@ class BuiltinCalls(Mixin):
                 return self.call_method(iterator, "__next__", [])
             return self.call_plain(containers.drawn_or, iterator, default, node=None)
         if not isinstance(iterator, av.Iter):
-            raise self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
+            raise self.no_iterator(iterator)
         return self.next_item(iterator, default)
 
     @core(copy_module.copy)

@@ -70,6 +70,12 @@ class Failures(Mixin):
         plain = isinstance(value, Static) and (value.obj is None or av.is_number(value.obj))
         return TypeError if number or plain else None
 
+    def no_iterator(self, value: Any) -> Exception:
+        """`next` of what is no iterator here; what is none in Python, either, raises a TypeError there."""
+        error = self.unsupported("DJ118", "next() on this iterator", None, "use a for loop")
+        error.python = None if self.class_has(self.class_of(value), "__next__") else TypeError
+        return error
+
     # Python's numbers
 
     def check_zero_division(self, kind: str, left: Any, right: Any) -> None:

@@ -36,6 +36,7 @@ def print_module(function: Function, printer: OpPrinter) -> str:
     helpers = _helpers(used, printer.prelude)
     for helper in helpers:
         used |= set(_IDENTIFIER.findall(printer.prelude[helper]))
+    variables.add(names[id(function)])  # the one function that keeps its name whatever the text calls
     clashes = sorted(variables & (BUILTINS | set(printer.imports) | set(printer.prelude)) & used)
     if clashes:
         _rename(definitions, {name: f"{name}_" for name in clashes})
@@ -85,7 +86,7 @@ def _function_names(root: Function, functions: Sequence[Function], printer: OpPr
 
 
 def _names_in(statements: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that stand for modules, builtins and helpers, and those that stand for values."""
+    """The names that stand for modules, builtins and helpers, and those of the program's own."""
     used: set[str] = set()
     variables: set[str] = set()
     waiting = list(statements)
@@ -120,7 +121,7 @@ def _helpers(used: set[str], prelude: Mapping[str, str]) -> list[str]:
 
 
 def _rename(statements: Iterable[ast.stmt], names: Mapping[str, str]) -> None:
-    """Rename builtins, modules and helpers that share their name with a parameter."""
+    """Rename builtins, modules and helpers that share their name with a parameter or the function itself."""
     for statement in statements:
         for node in syntax.nodes(statement):
             if isinstance(node, ast.Name) and not isinstance(node, syntax.Variable) and node.id in names:

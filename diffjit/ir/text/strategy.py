@@ -143,7 +143,7 @@ class OpPrinter(ABC):
 
     def call(self, op: Op, callee: str, args: Sequence[ast.expr]) -> ast.expr:
         """The call of another generated function, printed under the name `callee`."""
-        return syntax.call(syntax.name(callee), *args)
+        return syntax.call(syntax.variable(callee), *args)
 
     def return_statement(self, function: Function, values: Sequence[ast.expr]) -> list[ast.stmt]:
         """The function's last statements: `return a, b`, `return a` or `return ()`."""
