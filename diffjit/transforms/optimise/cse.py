@@ -98,7 +98,7 @@ class _Sharing:
         attrs = [(name, _hashable(a)) for name, a in shown if name not in _SAID]
         out = op.out.type
         kind = ("array", out.dtype, out.ndim, out.layout) if isinstance(out, Array) else out
-        key = (op.kind, tuple(_number(self.same.get(v, v)) for v in op.inputs), kind, tuple(attrs))
+        key = (op.kind, tuple(operand(self.same.get(v, v)) for v in op.inputs), kind, tuple(attrs))
         return key if all(a is not None for _, a in attrs) else None
 
     def private(self, v: Value) -> bool:
@@ -124,7 +124,7 @@ def _same_name(a: Value, b: Value) -> bool:
     return a.name is None or b.name is None or a.name == b.name or isinstance(a.type, Array)
 
 
-def _number(v: Value) -> Any:
+def operand(v: Value) -> Any:
     """An operand: the value, or a constant's bits."""
     if is_const(v) and isinstance(v.type, Scalar):
         value = const_of(v)

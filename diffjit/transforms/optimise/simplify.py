@@ -2,7 +2,7 @@
 
 i // n * n + i % n               ->    i, of Python's ints: a thread's number in its grid, put together again
 for i, a in ...: yield a        ->    a is what it was before the loop
-if c: yield x  else: yield x    ->    x
+if c: yield x  else: yield x    ->    x, also where both yield the same number, or nothing that has a value
 if c: raise    else: yield x    ->    if c: raise
                                       x
 """
@@ -13,6 +13,7 @@ from diffjit.analysis.proven import untested
 from diffjit.ir.nodes import Block, Function, Op, Value, const_of
 from diffjit.ir.types import INT
 from diffjit.ir.walk import always_raises, dce
+from diffjit.transforms.optimise.cse import operand
 
 
 def simplify(function: Function) -> Function:
@@ -36,7 +37,7 @@ def _block(block: Block, mapping: dict[Value, Value]) -> None:
         if op.row.loop:
             _loop(op, mapping)
         elif op.kind == "if":
-            _branch(op, mapping)
+            block.ops[-1:-1] = _branch(op, block, mapping)
             block.ops += _straight(op, block, mapping)
         elif op.kind == "add" and op.out.type == INT and (number := _whole(op)) is not None:
             mapping[op.out] = number
@@ -51,7 +52,7 @@ def _loop(op: Op, mapping: dict[Value, Value]) -> None:
     for k in reversed(range(len(op.outputs))):
         arg, result = body.args[first_arg + k], body.results[skip + k]
         init = op.inputs[first_init + k]
-        if result is not arg and result is not init:
+        if result is not arg and result is not init and not _same_literal(init, result):
             continue
         mapping[arg] = init
         mapping[op.outputs[k]] = init
@@ -61,15 +62,33 @@ def _loop(op: Op, mapping: dict[Value, Value]) -> None:
         del body.args[first_arg + k], body.results[skip + k], op.inputs[first_init + k], op.outputs[k]
 
 
-def _branch(op: Op, mapping: dict[Value, Value]) -> None:
+def _branch(op: Op, block: Block, mapping: dict[Value, Value]) -> list[Op]:
+    """Remove the results that are the same in both branches; the literals among them, which stand in front."""
+    before: list[Op] = []
+    inside = {id(r) for r in op.regions}
     for k in reversed(range(len(op.outputs))):
         a, b = (r.results[k] for r in op.regions)
-        inside = {id(r) for r in op.regions}
         if a is b and (a.block is None or id(a.block) not in inside):
             mapping[op.outputs[k]] = a
-            for r in op.regions:
-                del r.results[k]
-            del op.outputs[k]
+        elif _same_literal(a, b):
+            assert a.op is not None
+            own = Value(op.outputs[k].type, op.outputs[k].name)
+            own.op, own.block = Op(a.op.kind, [], [own], dict(a.op.attrs), loc=a.op.loc), block
+            before.append(own.op)
+            mapping[op.outputs[k]] = own
+        else:
+            continue
+        for r in op.regions:
+            del r.results[k]
+        del op.outputs[k]
+    return before
+
+
+def _same_literal(a: Value, b: Value) -> bool:
+    """The same number, to the last bit, or variables that hold nothing yet."""
+    if a.op is None or b.op is None or not a.op.row.literal or a.op.kind != b.op.kind:
+        return False
+    return a.op.kind == "undef" or operand(a) == operand(b)  # with their types
 
 
 def _whole(op: Op) -> Value | None:
