@@ -108,3 +108,24 @@ def test_parts_of_a_growing_list_are_deleted(cut):
     value, slope = dj.value_and_grad(f, backend="python")(x)
     assert value == f(x)
     np.testing.assert_allclose(slope, [(f(x + e) - f(x - e)) / 2e-5 for e in 1e-5 * np.eye(7)], rtol=1e-7, atol=1e-6)
+
+
+def lists_that_take_themselves(x, k):
+    rows = []
+    for i in range(3):
+        rows.append([x[0] * i, x[1]])  # noqa: PERF401 - a list that grows
+    rows[0] += rows[k]
+    rows[k].extend(rows[1])
+    rows[-1] += rows[-1]
+    return sum(sum(row) * (i + 1) for i, row in enumerate(rows)) + len(rows[0])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("k", range(3))
+def test_a_list_takes_the_items_that_another_has_which_may_be_itself(k, backend):
+    x = np.array([0.9, 1.3, 0.4])
+    value, slope = dj.value_and_grad(lists_that_take_themselves, backend=backend)(x, k)
+    assert value == pytest.approx(lists_that_take_themselves(x, k))
+    f = lists_that_take_themselves
+    steps = [(f(x + 1e-6 * e, k) - f(x - 1e-6 * e, k)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-9)

@@ -469,8 +469,11 @@ class Lists(Mixin):
                 pass
             else:
                 return NONE
-        if isinstance(items, av.Ref) and items.uid == ref.uid:
-            items = self.copy_list(items)
+        if isinstance(items, av.Ref) and isinstance(
+            self.contents(items), DynList
+        ):  # perhaps the same list, which grows
+            there = av.Range(Static(0), self.length(items), Static(1))
+            items = av.Iter("map", (av.Method(items, "__getitem__"), there), claimed=True)
         self.iterate(items, lambda item: self.list_append(ref, item), node, key=("extend", self.place()))
         return NONE
 

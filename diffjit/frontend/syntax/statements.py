@@ -232,14 +232,14 @@ class Statements(Mixin):
         target = node.target
         if isinstance(target, gast.Name):
             current = self.once(lambda: self.lookup(target.id, target))
-            updated = self.augmented(kind, current, self.eval(node.value), node)
+            updated = self.changed_once(kind, current, self.eval(node.value), node)
             if updated is not current:
                 self.bind(target.id, updated, target)
             return
         if isinstance(target, gast.Attribute):
             owner = self.eval(target.value)
             current = self.once(lambda: self.get_attribute(owner, target.attr, target))
-            updated = self.augmented(kind, current, self.eval(node.value), node)
+            updated = self.changed_once(kind, current, self.eval(node.value), node)
             self.set_attribute(owner, target.attr, updated, target)
             return
         owner, index = self.eval(target.value), self.eval(target.slice)
@@ -251,16 +251,20 @@ class Statements(Mixin):
             if isinstance(updated, Value) and updated.type == current.type:  # a copy that nobody sees need not change
                 self.set_item(owner, index, updated, target)
                 return
-            self.receive(current, updated, node)
+            self.once(lambda: self.receive(current, updated, node))
             self.set_item(owner, index, current, target)
             return
-        updated = self.augmented(kind, current, self.eval(node.value), node)
+        updated = self.changed_once(kind, current, self.eval(node.value), node)
         is_view = isinstance(updated, Value) and isinstance(updated.type, Array) and updated is current
         is_view &= not self.is_flat(owner)
         # A tuple refuses also what has been changed in place, and an object's own `__setitem__` is called with it.
         own = isinstance(owner, av.Tup) or (isinstance(owner, av.Ref) and isinstance(self.contents(owner), av.ObjC))
         if own or not is_view:
             self.set_item(owner, index, updated, target)
+
+    def changed_once(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
+        """`current op= value`: storing the result may raise, after which the statement is resumed behind the change."""
+        return self.once(lambda: self.augmented(kind, current, value, node))
 
     @for_each
     def augmented(self, kind: str, current: Any, value: Any, node: gast.AST) -> Any:
