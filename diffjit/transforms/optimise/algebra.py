@@ -331,6 +331,7 @@ def _is_power_of_two(c: float) -> bool:
 
 
 def _moderate(c: float) -> bool:
+    c = c.item() if isinstance(c, np.generic) else c  # 1e30 is no number of float16
     return 1e-30 < abs(c) < 1e30
 
 
