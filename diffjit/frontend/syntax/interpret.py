@@ -93,7 +93,7 @@ from diffjit.frontend.values.templates import Sites, describe, kind_of, split
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
-from diffjit.ir.types import BOOL, Array, is_float
+from diffjit.ir.types import BOOL, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -529,7 +529,7 @@ class Interpreter(
                 return operator.index(value.obj)
             except TypeError:
                 pass
-        elif isinstance(value, Value) and not (isinstance(value.type, Array) and is_float(value.type)):
+        elif isinstance(value, Value) and not is_float(value.type):
             error = TypeProblem(
                 "DJ307",
                 f"{what} must be known before the program runs",

@@ -586,7 +586,7 @@ def _for_elements(test: gast.AST | None) -> str:
         return f"write `(x > a) {sign} (x < b)` in place of `{word}`"
     if isinstance(test, gast.Compare) and len(test.ops) > 1:
         return "write `(a < x) & (x < b)` in place of `a < x < b`"
-    return "use .any() or .all(), or np.where(test, a, b) for each element"
+    return "use .any() or .all(), or for each element np.where(test, a, b), np.maximum(a, b)"
 
 
 def _is_double(value: Any) -> TypeGuard[Value]:
