@@ -12,9 +12,14 @@ from ast import literal_eval
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from diffjit.ir.nodes import Loc
+
+
+def on_behalf(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call that a program makes: what is raised is the program's own, as a file that does not exist."""
+    return function(*args, **kwargs)
 
 
 class DiffjitError(Exception):
@@ -292,6 +297,14 @@ class InternalError(DiffjitError):
             cure="this is a mistake in diffjit: please report it with the function; "
             "settings.full_tracebacks = True shows where it was made" + hint,
         )
+
+
+def alike(name: str, names: Iterable[str]) -> str:
+    """The cure for a name that is not there: one that looks like it, if any."""
+    import difflib  # only messages need it
+
+    found = difflib.get_close_matches(name, names, 1)
+    return f"did you mean `{found[0]}`?" if found else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -74,7 +74,8 @@ def plot(p, covariance, path):
         axes = figure.subplots()
         axes.fill_between(line, low, high, color="#b9d0e6", linewidth=0, label="90 % band")
         axes.plot(line, middle, color="#1f4e79", linewidth=1.2, label="probability of damage")
-        shift = 0.015 * np.array([np.sum(FAHRENHEIT[:k] == f) for k, f in enumerate(FAHRENHEIT)])
+        launches = np.stack((FAHRENHEIT, DAMAGED), axis=1)  # those that are equal are drawn beside each other
+        shift = 0.03 * np.array([np.sum(np.all(launches[:k] == launch, axis=1)) for k, launch in enumerate(launches)])
         axes.plot(FAHRENHEIT, DAMAGED * (1.0 - 2.0 * shift) + shift, "o", color="black", markersize=3, label="launches")
         axes.axvline(LAST_LAUNCH, color="#c0672f", linewidth=1.0, linestyle="--", label="the last launch")
         axes.set_xlabel("Temperature at the launch (°F)")

@@ -126,6 +126,7 @@ def draw(gradients, memory):
         right.set(xlabel="time steps", ylabel="memory of the gradient (MB)", ylim=(0.06, 5e3))
         right.set_title("Memory", loc="left")
         figure.savefig(HERE / "tide_gauge.png", dpi=160)
+        print(f"Figure saved as {HERE / 'tide_gauge.png'}")
 
 
 def main():

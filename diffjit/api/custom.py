@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -288,6 +289,7 @@ class _Call:
             return self.parts(value, tangent)
 
         tangents = [tangent(p)[0] for p in primals]
+        self.refuse_other_signature(self.custom.forward, [*("_" for _ in given), "primals", "tangents"], "forward rule")
         found = self.nested(self.custom.forward, [*given, av.Tup(tuple(primals)), av.Tup(tuple(tangents))])
         if found is None:
             raise self.refused("has a forward rule that only raises", "return (value, tangent)")
@@ -313,6 +315,7 @@ class _Call:
         self, rules: Rules, spec: Any, args: list[Any], given: list[Any], specs: list[Any]
     ) -> list[tuple[Function, list[Value]]]:
         """The reverse rule."""
+        self.refuse_other_signature(self.custom.ahead, [f"x{k}" for k in range(len(args))], "forward pass")
         found = self.nested(self.custom.ahead, args)
         if found is None:
             raise self.refused("has a forward pass that only raises", "return (value, residuals)")
@@ -328,6 +331,9 @@ class _Call:
         interpreter = self.interpreter
         res = interpreter.abstract(result[1], kept)
         bar = interpreter.abstract(mapped(spec, lambda k: Foreign(bars.get(k, Static(0.0)))), [])
+        self.refuse_other_signature(
+            self.custom.back, [*("_" for _ in given), "residuals", "cotangent"], "backward pass"
+        )
         pulled = self.nested(self.custom.back, [*given, res, bar])
         if pulled is None:
             raise self.refused("has a backward pass that only raises", "return a tuple of cotangents")
@@ -497,6 +503,8 @@ class _Call:
             v = function.results[x.index]
         else:
             v = build.const(0.0 if x is None else x, ty if isinstance(ty, Scalar) else None)
+        if isinstance(ty, Array) and ty.ndim and isinstance(v.type, Scalar) and (isinstance(x, Out) or x):
+            raise self.refused(f"has a rule that gives a number in place of {ty.ndim} dimensions")
         if isinstance(ty, Scalar):
             if isinstance(v.type, Array):
                 if v.type.ndim:
@@ -538,6 +546,17 @@ class _Call:
             other = build.value("not_equal", [build.value("dim", [shape], INT, axis=axis), build.const(1)], BOOL)
             text = f"a rule of `{self.name}` gives length 1 in place of another along axis {axis} [DJ517]"
             build.raise_where(other, ValueError, text)
+
+    def refuse_other_signature(self, rule: Any, names: list[str], what: str) -> None:
+        """A rule takes what it is called with."""
+        if not isinstance(rule, types.FunctionType):
+            return
+        try:
+            inspect.signature(rule).bind(*names)
+        except TypeError as error:
+            raise self.refused(
+                f"has a {what} with other parameters: {error}", f"give it the parameters ({', '.join(names)})"
+            ) from None
 
     def refused(self, problem: str, cure: str = "the shapes must agree") -> UsageError:
         """An error about the function's rules."""

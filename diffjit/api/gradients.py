@@ -132,9 +132,19 @@ def scalar_result(derived: Gradient, program: Program) -> Out:
         "DJ320",
         f"the gradient needs a function that returns one float; `{program.function.name}` returns {returned}",
         loc=place(program),
-        cure="return a float (for example a sum), or use `vjp`/`jvp` for several results; "
-        "`has_aux=True` for (value, extras)",
+        cure=_instead(spec, program.function.results[spec.index].type.dtype if isinstance(spec, Out) else None),
     )
+
+
+def _instead(spec: Any, dtype: np.dtype[Any] | None) -> str:
+    """What to return in place of something that is not one float."""
+    if spec is None:
+        return "end the function with `return` and a float"
+    if isinstance(spec, tuple):
+        return "return one float; `has_aux=True` takes (value, extras), `jacobian` has derivatives of several results"
+    if isinstance(spec, (bool, int, np.integer, np.bool_)) or (dtype is not None and dtype.kind in "biu"):
+        return "integers and truth values have no derivative: return a float, and compute it in arrays of floats"
+    return "return a float (for example a sum), or take `jacobian` (`hessian` for the gradient of a gradient)"
 
 
 def number_within(spec: Any) -> Any:

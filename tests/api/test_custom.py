@@ -295,3 +295,21 @@ def test_rules_whose_results_have_length_1(f, backend):
         with pytest.raises((dj.UsageError, ValueError), match="DJ517"):
             dj.grad(lambda y: np.sum(f(y)), backend=backend)(x)
     np.testing.assert_allclose(dj.grad(lambda y: np.sum(f(y)), backend=backend)(X[:1]), 2 * X[:1])
+
+
+@dj.custom_vjp
+def summed(x):
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_number_stands_for_no_array(backend):
+    """It was the cotangent of each element; 0.0 and None are those of all."""
+    for x in (X, np.linspace(0.1, 1.0, 20)):
+        for back in (lambda x, bar: (np.sum(2 * x * bar),), lambda _, bar: (bar,), lambda *_: (1.0,)):
+            summed.defvjp(lambda x: (summed(x), x), back)
+            with pytest.raises(dj.UsageError, match="a number in place of 1 dimensions"):
+                dj.grad(summed, backend=backend)(x)
+        for back in (lambda *_: (0.0,), lambda *_: (None,)):
+            summed.defvjp(lambda x: (summed(x), x), back)
+            assert not dj.grad(summed, backend=backend)(x).any()

@@ -1360,3 +1360,95 @@ def dj407_threads_that_meet():
         dj.grad(model)(np.ones(8))
     finally:
         dj.settings.checked = False
+
+
+def dj101_async_function():
+    async def model(x):
+        return x * x
+
+    dj.grad(model)(1.0)
+
+
+def dj308_axis():
+    def model(x, y):
+        return np.sum(np.concatenate(x, y))
+
+    dj.grad(model)(np.ones(3), np.ones(3))
+
+
+def dj311_truth_by_and():
+    def model(x):
+        return np.sum(x[x > 0.2 and x < 0.5])
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj311_truth_of_chain():
+    def model(x):
+        return np.sum(x[0.2 < x < 0.5])
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj317_typing_error():
+    def model(x):
+        return np.summ(x)
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj320_no_result():
+    def model(x):
+        y = x * x
+
+    dj.grad(model)(2.0)
+
+
+def dj320_pair():
+    def model(x):
+        return x, x * x
+
+    dj.grad(model)(2.0)
+
+
+def dj504_classmethod():
+    class Model:
+        @dj.grad
+        @classmethod
+        def loss(cls, x):
+            return x * x
+
+
+def dj517_number_for_array():
+    @dj.custom_vjp
+    def energy(x):
+        return np.sum(x * x)
+
+    energy.defvjp(lambda x: (energy(x), x), lambda x, out_bar: (np.sum(2 * x * out_bar),))
+
+    def model(x):
+        return energy(x)
+
+    dj.grad(model)(np.ones(3))
+
+
+def dj517_other_parameters():
+    @dj.custom_jvp
+    def power(x):
+        return x * x
+
+    @power.defjvp
+    def rule(x, x_dot, y_dot):
+        return x * x, 2 * x * x_dot
+
+    def model(x):
+        return power(x)
+
+    dj.grad(model)(2.0)
+
+
+def dj542_no_tuple():
+    def model(x):
+        return np.sum(x * x)
+
+    dj.check_grads(model, np.ones(3))

@@ -287,3 +287,15 @@ def test_in_a_plain_interpreter(full, tmp_path):
     printed = done.stderr.splitlines()
     assert any("[DJ101]" in line for line in printed)
     assert (len(printed) > 4 * LONGEST) if full else (len(printed) <= LONGEST)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_what_a_call_of_pythons_raises_is_the_programs(backend, tmp_path):
+    path = tmp_path / "missing.txt"
+
+    def scaled(x):
+        return float(path.read_text()) * x
+
+    error = raised(lambda: dj.grad(scaled, backend=backend)(1.0))
+    assert isinstance(error, FileNotFoundError)
+    assert not any("raised inside diffjit" in line for line in lines(error))

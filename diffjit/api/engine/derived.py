@@ -62,11 +62,7 @@ class Derived:
 
     def __init__(self, function: Any, backend: str | None) -> None:
         if not callable(function):
-            raise UsageError(
-                "DJ504",
-                f"{function!r} is not a function",
-                cure="pass the function itself, not its result: `grad(f)`, not `grad(f(x))`",
-            )
+            raise _no_function(function)
         self.function = function
         self.backend = backend
         self._cache: dict[Any, tuple[Compiled, Any]] = {}
@@ -454,6 +450,16 @@ def parameter_position(function: Any, name: str) -> int | None:
     return None
 
 
+def _no_function(given: Any) -> UsageError:
+    """The error for something that is not a function."""
+    if isinstance(given, (classmethod, property, functools.cached_property)):
+        kind = type(given).__name__
+        cure = f"decorate the function: the line `@{kind}` goes above diffjit's"
+        return UsageError("DJ504", f"a {kind} is not a function", cure=cure)
+    cure = "pass the function itself, not its result: `grad(f)`, not `grad(f(x))`"
+    return UsageError("DJ504", f"{given!r} is not a function", cure=cure)
+
+
 def selected(argnums: Any) -> Any:
     """What argnums asks for: a position, a name, or a tuple of these; NumPy's integers are positions, too."""
     try:
@@ -466,7 +472,7 @@ def selected(argnums: Any) -> Any:
         raise UsageError(
             "DJ505",
             f"argnums is {argnums!r}, which is no position or name of an argument",
-            cure="give an int, a name, or a tuple of these",
+            cure="give an int, a name, or a tuple of these; the function's own arguments come after: `grad(f)(x)`",
         ) from None
 
 

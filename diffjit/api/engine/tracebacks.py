@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from diffjit.errors import DiffjitError, InternalError
+from diffjit.errors import DiffjitError, InternalError, on_behalf
 from diffjit.rare import Needed, ask
 from diffjit.settings import settings
 
@@ -86,6 +86,8 @@ def _fault(error: BaseException, trace: TracebackType) -> str:
     code = last.tb_frame.f_code
     if _is_own(last.tb_frame) and (code.co_code[last.tb_lasti] == _RAISE or code.co_filename.startswith("<")):
         return ""  # a text that was made of the user's program is its own
+    if code is on_behalf.__code__:
+        return ""
     inside = next(entry for entry, _ in reversed(entries) if _is_own(entry.tb_frame))
     return f"{inside.tb_frame.f_globals['__name__']}:{inside.tb_lineno}"
 

@@ -360,6 +360,8 @@ def check(
         raise UsageError("DJ542", f"check_grads has modes {modes!r}", cure='modes are "fwd" and "rev"')
     if order < 1 or directions < 1:
         raise UsageError("DJ542", "check_grads needs an order and directions of at least 1", cure="order=1")
+    if not isinstance(args, (tuple, list)):
+        raise UsageError("DJ542", "check_grads takes a tuple of arguments", cure="dj.check_grads(f, (x,))")
     report = Report(getattr(f, "__name__", "function"))
     for n in range(directions):
         checker = Checker(f, args, modes, atol=atol, rtol=rtol, eps=eps, seed=seed + n, backend=backend)

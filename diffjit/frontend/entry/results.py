@@ -302,4 +302,6 @@ def in_words(spec: Any) -> str:
         return "a growing list"
     if isinstance(spec, TextOut | OneOf) or is_made_text(spec):
         return "a text"
+    if spec is None:
+        return "None"
     return f"the {type(spec).__name__} {spec}" if is_number(spec) else f"a {type(spec).__name__}"

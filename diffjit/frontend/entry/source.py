@@ -29,11 +29,15 @@ class Source:
     file: str
 
 
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _cache: dict[Any, Source] = {}
 
 
 def source_of(function: Any, code: types.CodeType) -> Source:
     """The syntax tree of a Python function that has this code."""
+    if code.co_flags & _ASYNC:
+        loc = Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
+        raise UnsupportedSyntax("DJ101", f"`{function.__name__}` is an async function", loc=loc, cure="write `def`")
     key = code, code.co_filename, code.co_linetable  # equal code may stand in several files
     if key not in _cache:
         named = _file_of(function, code)

@@ -187,7 +187,9 @@ class Arith(Mixin):
         wrong = isinstance(value, Static) and (value.obj is None or isinstance(value.obj, str))
         wrong = wrong or (isinstance(value, Static) and type(value.obj).__module__ == "datetime")
         problem = f"{describe(value)} is used where {what} is needed"
-        raise self.type_problem("DJ301", problem, python=TypeError if wrong else None)
+        foreign = isinstance(value, Static) and hasattr(value.obj, "__array__")
+        cure = "make an array of NumPy of it first, np.asarray(...)" if foreign else ""
+        raise self.type_problem("DJ301", problem, cure=cure, python=TypeError if wrong else None)
 
     def ew(self, kind: str, *args: Any, weak: bool = True, name: str | None = None) -> Any:
         """Apply an elementwise kind. `weak`: Python's operator on Python numbers gives one; NumPy's does not."""

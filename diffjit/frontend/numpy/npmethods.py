@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.errors import alike
 from diffjit.frontend.kernels.words import BETWEEN_SIDES
 from diffjit.frontend.numpy.of_objects import is_object
 from diffjit.frontend.syntax.handlers import CORE, kinds
@@ -84,7 +85,10 @@ class NumpyMethods(Mixin):
         python = None if hasattr(self.class_of(a), name) else AttributeError
         if python is None and name in _OPERATIONS:
             return av.Partial(Static(_OPERATIONS[name]), (a,), {})
-        raise self.type_problem("DJ317", f"an array's attribute `{name}` is not supported", node, python=python)
+        problem = f"an array has no attribute `{name}`" if python else f"an array's attribute `{name}` is not supported"
+        raise self.type_problem(
+            "DJ317", problem, node, cure=alike(name, dir(np.ndarray)) if python else "", python=python
+        )
 
     def strides_of(self, array: Value) -> Any:
         """How many bytes each axis takes from one entry to the next, of an array in C's order."""

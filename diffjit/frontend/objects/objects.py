@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from diffjit import tree
-from diffjit.errors import DiffjitError
+from diffjit.errors import DiffjitError, alike
 from diffjit.frontend.calls.dataclass_calls import GENERATED, OPTIONS
 from diffjit.frontend.entry.lift import plain_container
 from diffjit.frontend.entry.places import WRITTEN
@@ -334,7 +334,8 @@ class Objects(Mixin):
         try:
             value = getattr(obj, name)
         except AttributeError as error:
-            raise self.type_problem("DJ317", str(error), node, python=AttributeError) from error
+            cure = alike(name, dir(obj))
+            raise self.type_problem("DJ317", str(error), node, cure=cure, python=AttributeError) from None
         if isinstance(obj, type) and (init := self.generated_init(obj, value)) is not None:
             return init
         if isinstance(value, av.Member):

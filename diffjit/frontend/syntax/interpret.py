@@ -93,7 +93,7 @@ from diffjit.frontend.values.templates import Sites, describe, kind_of, split
 from diffjit.frontend.values.values import NONE, UNBOUND, Static
 from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Loc, Value
-from diffjit.ir.types import BOOL
+from diffjit.ir.types import BOOL, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -332,7 +332,10 @@ class Interpreter(
             return self.call_under_state(fn.pyfunc, args, kwargs, node)
         if len(self.frames) > MAX_INLINE_DEPTH:
             raise self.unsupported(
-                "DJ111", f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`", node, "use a loop"
+                "DJ111",
+                f"calls nested more than {MAX_INLINE_DEPTH} deep at `{fn.name}`",
+                node,
+                "use a loop; if it calls itself without end, return before that call",
             )
         bound = self.bind_arguments(fn, args, kwargs, node)
         if yields(fn.node):
@@ -465,7 +468,8 @@ class Interpreter(
             if spec.vararg is None:
                 raise self.type_problem(
                     "DJ306",
-                    f"`{fn.name}` takes {len(names)} positional arguments but {len(args)} were given",
+                    f"`{fn.name}` takes {len(names)} positional argument{'s' * (len(names) != 1)} "
+                    f"but {len(args)} were given",
                     node,
                     python=TypeError,
                 )
@@ -525,7 +529,7 @@ class Interpreter(
                 return operator.index(value.obj)
             except TypeError:
                 pass
-        elif isinstance(value, Value):
+        elif isinstance(value, Value) and not is_float(value.type):
             error = TypeProblem(
                 "DJ307",
                 f"{what} must be known before the program runs",

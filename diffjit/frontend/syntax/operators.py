@@ -12,6 +12,7 @@ import gast
 import numpy as np
 
 from diffjit import tree
+from diffjit.errors import DiffjitError
 from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
@@ -540,13 +541,7 @@ class Operators(Mixin):
         """The truth value: Static(bool) or an IR bool."""
         if isinstance(value, Static):
             if isinstance(value.obj, np.ndarray) and value.obj.size > 1:
-                raise self.type_problem(
-                    "DJ311",
-                    "the truth value of an array is ambiguous",
-                    node,
-                    cure="use .any() or .all()",
-                    python=ValueError,
-                )
+                raise self.ambiguous(node)
             return Static(bool(value.obj))
         if isinstance(value, av.Opt):
             present = self.logical_not(value.is_none)
@@ -568,15 +563,30 @@ class Operators(Mixin):
 
     def array_truth(self, value: Value, node: gast.AST | None) -> Any:
         """The truth value of an array: only one element has one."""
-        cure = "use .any() or .all()"
         if any(not_one(d) for d in value.type.dims):
-            raise self.type_problem(
-                "DJ311", "the truth value of an array is ambiguous", node, cure=cure, python=ValueError
-            )
+            raise self.ambiguous(node)
         if any(d != 1 for d in value.type.dims):
             several = self.compare_kind("not_equal", self.np_size(value), Static(1))
-            self.raise_if(several, ValueError, av.inexact(f"the truth value of an array is ambiguous: {cure} [DJ311]"))
+            told = f"{_AMBIGUOUS}: {_for_elements(node)} [DJ311]"
+            self.raise_if(several, ValueError, av.inexact(told))
         return self.truth(self.item(value), node)
+
+    def ambiguous(self, node: gast.AST | None) -> DiffjitError:
+        """The error of an array of several elements that is asked for its truth value."""
+        return self.type_problem("DJ311", _AMBIGUOUS, node, cure=_for_elements(node), python=ValueError)
+
+
+_AMBIGUOUS = "the truth value of an array is ambiguous"
+
+
+def _for_elements(test: Any) -> str:
+    """What to write where an array is asked for its truth value."""
+    if isinstance(test, gast.BoolOp):
+        sign, word = ("&", "and") if isinstance(test.op, gast.And) else ("|", "or")
+        return f"write `(x > a) {sign} (x < b)` in place of `{word}`"
+    if isinstance(test, gast.Compare) and len(test.ops) > 1:
+        return "write `(a < x) & (x < b)` in place of `a < x < b`"
+    return "use .any() or .all(), or for each element np.where(test, a, b), np.maximum(a, b)"
 
 
 def _is_double(value: Any) -> TypeGuard[Value]:

@@ -554,7 +554,8 @@ def describe_type(ty: Type) -> str:
     """A type in a user's words."""
     if isinstance(ty, Scalar):
         names = {"b": "a bool", "i": "an int", "u": "an unsigned int", "f": "a float", "c": "a complex number"}
-        return names[ty.dtype.kind] if ty.weak else f"a {ty.dtype} scalar"
+        article = "an" if ty.dtype.kind == "i" else "a"
+        return names[ty.dtype.kind] if ty.weak else f"{article} {ty.dtype} scalar"
     if isinstance(ty, Array):
         return f"a {ty.ndim}-dimensional {ty.dtype} array"
     return f"a list of {describe_type(ty.elem)}"

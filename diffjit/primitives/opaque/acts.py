@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from diffjit.dataclass import dataclass
-from diffjit.errors import UsageError, written
+from diffjit.errors import UsageError, on_behalf, written
 from diffjit.primitives.routines import RUN, Held, Slot
 
 
@@ -180,7 +180,7 @@ class Act:
         args, kwargs = filled(self.arguments, given)
         before = _copied((args, kwargs))
         try:
-            returned = self.function(*args, **kwargs)
+            returned = on_behalf(self.function, args, kwargs)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise

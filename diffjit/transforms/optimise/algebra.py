@@ -331,7 +331,7 @@ def _is_power_of_two(c: float) -> bool:
 
 
 def _moderate(c: float) -> bool:
-    return 1e-30 < abs(c) < 1e30
+    return 1e-30 < float(abs(c)) < 1e30  # which is no number of float16
 
 
 def _numbers_outwards(at: _Round, op: Op) -> Found:
