@@ -488,3 +488,27 @@ def test_variables_called_like_helpers() -> None:
     with pytest.raises(ValueError, match="below"):
         dj.grad(helpers_names)(points[0] - 9.0, *points[1:])
     assert dj.grad(versions)(1.3) == pytest.approx((versions(1.3 + 1e-6) - versions(1.3 - 1e-6)) / 2e-6, rel=1e-6)
+
+
+def test_an_error_that_lengths_rule_out_behind_finally():
+    """What its text would show has no value on any path that is left, and is read where the error would be raised."""
+
+    def spread(b, w):
+        r = 0.0
+        try:
+            for i in range(3):
+                try:
+                    scale = np.std(w)
+                finally:
+                    r = np.sum(b)
+                b[1:] = w[i, 1] * scale
+        finally:
+            r = r * 2.0
+        return r + np.sum(b)
+
+    b, w = np.ones(4), np.arange(16.0).reshape(4, 4) / 7
+    value, (b_bar, w_bar) = dj.value_and_grad(spread, argnums=(0, 1), backend="numba")(b, w)
+    assert value == pytest.approx(spread(b.copy(), w))
+    b_dot, w_dot, h = np.arange(1.0, 5.0), np.cos(w), 1e-5
+    ahead, behind = (spread(b + t * b_dot, w + t * w_dot) for t in (h, -h))
+    assert np.sum(b_bar * b_dot) + np.sum(w_bar * w_dot) == pytest.approx((ahead - behind) / (2 * h), rel=1e-7)

@@ -226,7 +226,26 @@ class Emitter:
             if d not in found:
                 found.add(d)
                 read += sources.get(d, ())
-        return found & unset
+        return found & unset | self._never_set(unset) & self._read()
+
+    def _never_set(self, unset: set[Value]) -> set[Value]:
+        """Variables whose every path with a value has been left out: compiled code has no name without a value."""
+        never, last = set(unset), None
+        while len(never) != last:
+            last = len(never)
+            for d, v in self.liveness.copies:
+                if v in self.folding.folded:
+                    has_value = v.op is not None and v.op.kind != "undef"
+                else:
+                    has_value = self.liveness.variable(v) not in never and self.name(v) != self.name(d)
+                if has_value:
+                    never.discard(d)
+        return never
+
+    def _read(self) -> set[Value]:
+        """Variables that operations read, beside what loops begin with."""
+        read = [v for op in walk(self.function.body) if not op.row.loop for v in op.inputs]
+        return {self.liveness.variable(leaf) for v in read for leaf in self.liveness.leaves(v)}
 
     def _finish(self, block: Block, out: list[ast.stmt]) -> None:
         """The end of a branch or iteration: copies, and the exit of the loop."""
