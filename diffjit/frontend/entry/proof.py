@@ -11,6 +11,7 @@ import __future__
 import ast
 import bisect
 import functools
+import inspect
 import itertools
 import re
 import sys
@@ -211,6 +212,8 @@ def _is_code_of(node: ast.Lambda, code: types.CodeType) -> bool:
     """Whether a lambda by itself has this code."""
     made = compile(ast.Expression(node), "<proof>", "eval", code.co_flags & _FUTURES, dont_inherit=True)
     alone = next(c for c in made.co_consts if isinstance(c, types.CodeType))
+    if (alone.co_flags ^ code.co_flags) & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return False
     return same_code(alone.replace(co_qualname=code.co_qualname, co_flags=code.co_flags), code)
 
 
