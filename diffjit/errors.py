@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from diffjit.ir.nodes import Loc
 
 
-def on_behalf(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A call that a program makes: what is raised is the program's own, as a file that does not exist."""
-    return function(*args, **kwargs)
-
-
 class DiffjitError(Exception):
     """Base class of all errors that diffjit itself raises."""
 
@@ -196,6 +191,11 @@ class GradientMismatch(DiffjitError, AssertionError):
         )
         error.report = report
         return error
+
+
+def on_behalf(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call that a program makes: what is raised is the program's own, as a file that does not exist."""
+    return function(*args, **kwargs)
 
 
 def words(function: Callable[..., Any], *args: Any) -> str:

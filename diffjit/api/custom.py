@@ -20,7 +20,7 @@ from diffjit.api.engine.derived import verb
 from diffjit.api.engine.engine import mutated_params, written_params
 from diffjit.api.engine.inline import Inside, abstract_function, elsewhere, nest
 from diffjit.dataclass import dataclass
-from diffjit.errors import UsageError
+from diffjit.errors import UsageError, words
 from diffjit.frontend.calls.nested import Inner
 from diffjit.frontend.entry.demand import NOTHING, Demand, covers, of_rules
 from diffjit.frontend.entry.lift import Guard
@@ -551,12 +551,9 @@ class _Call:
         """A rule takes what it is called with."""
         if not isinstance(rule, types.FunctionType):
             return
-        try:
-            inspect.signature(rule).bind(*names)
-        except TypeError as error:
-            raise self.refused(
-                f"has a {what} with other parameters: {error}", f"give it the parameters ({', '.join(names)})"
-            ) from None
+        if told := words(inspect.signature(rule).bind, *names):
+            cure = f"give it the parameters ({', '.join(names)})"
+            raise self.refused(f"has a {what} with other parameters: {told}", cure)
 
     def refused(self, problem: str, cure: str = "the shapes must agree") -> UsageError:
         """An error about the function's rules."""

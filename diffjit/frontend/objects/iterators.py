@@ -204,6 +204,10 @@ class Iterators(Mixin):
                 raise self.unsupported("DJ115", f"{whose} of {message}", node, "compute the items in the loop itself")
             raise self.needs_place(iterable.serial, message, node)
 
+    def by_place(self, ref: av.Ref, low: Any, high: Any) -> av.Iter:
+        """The items that a list has at some places, whatever it takes meanwhile."""
+        return av.Iter("map", (av.Method(ref, "__getitem__"), av.Range(low, high, Static(1))), claimed=True)
+
     def zipped_strictly(self, parts: tuple[Any, ...]) -> Any:
         """`zip(..., strict=True)`, where the items of some come one by one."""
         if any(self.drawn_from(part) is not None for part in parts):

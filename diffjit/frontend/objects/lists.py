@@ -469,11 +469,8 @@ class Lists(Mixin):
                 pass
             else:
                 return NONE
-        if isinstance(items, av.Ref) and isinstance(
-            self.contents(items), DynList
-        ):  # perhaps the same list, which grows
-            there = av.Range(Static(0), self.length(items), Static(1))
-            items = av.Iter("map", (av.Method(items, "__getitem__"), there), claimed=True)
+        if isinstance(items, av.Ref) and isinstance(self.contents(items), DynList):  # perhaps the list that grows
+            items = self.by_place(items, Static(0), self.length(items))
         self.iterate(items, lambda item: self.list_append(ref, item), node, key=("extend", self.place()))
         return NONE
 
@@ -562,7 +559,7 @@ class Lists(Mixin):
             ).items
             if not is_none(index.step) and getattr(index.step, "obj", 0) != 1:
                 self.only_grows(held, node)
-            return av.Iter("map", (av.Method(ref, "__getitem__"), av.Range(low, high, Static(1))), claimed=True)
+            return self.by_place(ref, low, high)
         return self.call_plain(containers.list_slice, ref, *split_slice(index), node=node)
 
     def call_plain(self, function: Any, *args: Any, node: Any) -> Any:

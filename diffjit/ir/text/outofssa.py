@@ -226,7 +226,8 @@ class Emitter:
             if d not in found:
                 found.add(d)
                 read += sources.get(d, ())
-        return found & unset | self._never_set(unset) & self._read()
+        never = self._never_set(unset)
+        return found & unset | (never & self._read() if never else never)
 
     def _never_set(self, unset: set[Value]) -> set[Value]:
         """Variables whose every path with a value has been left out: compiled code has no name without a value."""

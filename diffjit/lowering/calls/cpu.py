@@ -217,7 +217,7 @@ def leaves_no_traces(function: Function) -> bool:
     """
     functions = callees(function)
     memory = analyses(function).memory
-    used = uses(function)
+    used = uses(function) if any(isinstance(p.type, Stack) for p in function.params) else {}
 
     def changed(parameter: Value) -> bool:
         if isinstance(parameter.type, Stack):  # a pullback takes copies of its tapes apart
