@@ -37,7 +37,7 @@ class Gradient(Derived):
         """Which gradient."""
         return ("grad", self.argnums, self.has_aux, self.with_value, self.holomorphic)
 
-    def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
+    def transform(self, program: Program, call: Arguments, *, compiled: str = "") -> Program:
         """The gradient of a program."""
         from diffjit.api.gradients import derive
 

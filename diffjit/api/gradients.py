@@ -170,7 +170,7 @@ def certain_result(derived: Gradient, program: Program, spec: OptOut) -> Out:
     return inner
 
 
-def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: bool) -> Program:
+def derive(derived: Gradient, program: Program, call: Arguments, *, compiled: str) -> Program:
     """The gradient of a program."""
     which = resolve(derived.function, derived.argnums, call)
     wrt = differentiated(program, which, call, holomorphic=derived.holomorphic)

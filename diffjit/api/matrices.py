@@ -286,7 +286,7 @@ class Matrix:
         """Whether there may be more columns than have code of their own, and all of a program's tangents are arrays."""
         dims = [d for v in self.inputs for d in (v.type.dims if isinstance(v.type, Array) else ())]
         few = all(isinstance(d, int) for d in dims) and most_of(self.inputs) <= _LANES
-        return is_compiled(self.verb.backend) and not few and not settings.plain
+        return bool(is_compiled(self.verb.backend)) and not few and not settings.plain
 
     def together(self, function: Function, positions: list[int | None]) -> None:
         """Many columns at once: tangents are arrays with the columns as their last axis."""

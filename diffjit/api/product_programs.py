@@ -48,7 +48,7 @@ def float_leaves(program: Program, call: Arguments) -> list[int]:
     return [k for k in range(len(call.leaves)) if is_float(program.function.params[k].type)]
 
 
-def forward_program(program: Program, call: Arguments, *, compiled: bool = False) -> tuple[Program, list[int]]:
+def forward_program(program: Program, call: Arguments, *, compiled: str = "") -> tuple[Program, list[int]]:
     """A program that returns (value, tangent), and the leaves that its last parameters are the tangents of."""
     wrt = float_leaves(program, call)
     function, positions = tangents(program.function, wrt, compiled=compiled)
@@ -100,11 +100,11 @@ class Reversible:
 
 
 def reversible(
-    program: Program, call: Arguments, wrt: list[int] | None = None, *, compiled: bool = False
+    program: Program, call: Arguments, wrt: list[int] | None = None, *, compiled: str = ""
 ) -> Reversible:
     """Split code where that is possible, else a pullback that runs the program again; by all floats, or some leaves."""
     wrt = float_leaves(program, call) if wrt is None else wrt
-    f = numbers(program.function, smooth=True) if compiled else program.function
+    f = numbers(program.function, smooth=True, compiled=compiled) if compiled else program.function
     if any(isinstance(v.type, List) and is_float(v.type) for v in f.results):
         raise TypeProblem(
             "DJ319",

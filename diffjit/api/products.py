@@ -31,7 +31,7 @@ class ForwardProduct(Derived):
         """It has no choices."""
         return ("jvp",)
 
-    def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
+    def transform(self, program: Program, call: Arguments, *, compiled: str = "") -> Program:
         """The program of both; its last parameters are the tangents."""
         from diffjit.api.product_programs import forward_program
 

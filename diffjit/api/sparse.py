@@ -104,7 +104,7 @@ class Sparse(Derived):
         found = [None if r is None else positions[r] for r in rows]
         aux = program.result[1] if self.has_aux else None
         by_machine = is_compiled(None if self.only else self.backend)
-        patterns = Patterns(program.function, wrt, [r for r in rows if r is not None], compiled=by_machine)
+        patterns = Patterns(program.function, wrt, [r for r in rows if r is not None], compiled=bool(by_machine))
         products = dict[int, Products]() if wrt and is_compiled(self.backend) and not self.only else None
         return compiled, Made(program, which, wrt, rows, found, spec, aux, speaks, patterns, products)
 

@@ -11,12 +11,13 @@ from diffjit.ir.raising import tests_index
 from diffjit.ir.stages import note, record
 from diffjit.ir.types import Scalar, is_float
 from diffjit.ir.verify import verify
-from diffjit.ir.walk import dce, unused_but_raising, walk
+from diffjit.ir.walk import clone, dce, unused_but_raising, walk
 from diffjit.transforms.longints import long_integers
 from diffjit.transforms.modes.columns import Apart, Columns
 from diffjit.transforms.modes.forward import Several, forward
 from diffjit.transforms.modes.shared_unions import fewer_unions
 from diffjit.transforms.optimise.algebra import simplify_products
+from diffjit.transforms.optimise.batches import in_batches
 from diffjit.transforms.optimise.cse import share_common
 from diffjit.transforms.optimise.dummies import define_dummies
 from diffjit.transforms.optimise.masks import condition_sums
@@ -51,6 +52,16 @@ def _shorten(function: Function) -> None:
     simplify(function)
 
 
+def _batch(function: Function) -> Function | None:
+    if not any(op.row.loop for op in function.body.ops) or any("turn" in op.attrs for op in function.body.ops):
+        return None  # ways back keep to the order of tapes
+    made = clone(function)
+    if not in_batches(made):
+        return None
+    share_common(made)
+    return made
+
+
 PASSES = (
     Pass("simplify", simplify, optional=False),
     Pass("cse", share_common, needs=("simplify",)),
@@ -80,9 +91,13 @@ NUMBERS = (
     Pass("scalarise", scalarise, phases=frozenset({Phase.SETTLED})),
     Pass("smooth", lambda function: scalarise(function, smooth=True), phases=frozenset({Phase.PROGRAM})),
     Pass("tabulate", tabulate),
+    Pass("batches", _batch),
     Pass("skip", skip_zeros, phases=frozenset({Phase.SETTLED})),
 )
 """What runs on a program for machine code: on one that is compiled as it is, or that will be differentiated first."""
+
+LANES_APART = tuple(p for p in NUMBERS if p.name != "batches")
+"""The same for a device, where each turn is a lane of its own."""
 
 SETS = (Pass("unions", fewer_unions),)
 """What runs on a program that finds which inputs its results depend on, before it is machine code."""
@@ -147,12 +162,13 @@ def without_value(function: Function, wanted: list[int]) -> None:
     dump("valueless", function)
 
 
-def numbers(function: Function, *, smooth: bool = False) -> Function:
+def numbers(function: Function, *, smooth: bool = False, compiled: str = "numba") -> Function:
     """The program for machine code: small arrays of fixed shape are numbers, what loops repeat is in tables.
 
-    `smooth`: it will be differentiated.
+    `smooth`: it will be differentiated. `compiled`: the backend.
     """
-    made = run_passes(function, NUMBERS, Phase.PROGRAM if smooth else Phase.SETTLED, "numbers")
+    passes = LANES_APART if compiled == "cuda" else NUMBERS
+    made = run_passes(function, passes, Phase.PROGRAM if smooth else Phase.SETTLED, "numbers")
     if made is not function:
         verify(made)
         dump("numbers", made)
@@ -192,14 +208,12 @@ def _one(ty: Any) -> Any:
     return ty.dtype.type(1.0)
 
 
-def joint(
-    function: Function, wrt: list[int], result: int, *, compiled: bool = False
-) -> tuple[Function, list[int | None]]:
+def joint(function: Function, wrt: list[int], result: int, *, compiled: str = "") -> tuple[Function, list[int | None]]:
     """Values and gradients in one function: results are the primal results, then the gradients that exist.
 
     Returns the function and, for each input, the position of its gradient among the results (None: it is zero).
     """
-    r = reverse(numbers(function, smooth=True) if compiled else function, wrt, [result])
+    r = reverse(numbers(function, smooth=True, compiled=compiled) if compiled else function, wrt, [result])
     f = seeded(r)
     positions: list[int | None] = []
     f.body.results = list(r.primal)
@@ -211,9 +225,9 @@ def joint(
     return finish(f, "reverse"), positions
 
 
-def tangents(function: Function, wrt: list[int], *, compiled: bool = False) -> tuple[Function, list[int | None]]:
+def tangents(function: Function, wrt: list[int], *, compiled: str = "") -> tuple[Function, list[int | None]]:
     """Values and tangents in one function: primal results, then the tangents that exist (positions; None: zero)."""
-    t = forward(numbers(function, smooth=True) if compiled else function, wrt)
+    t = forward(numbers(function, smooth=True, compiled=compiled) if compiled else function, wrt)
     f = t.function
     f.body.results = list(t.primal)
     positions: list[int | None] = []

@@ -10,7 +10,7 @@ add what they say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from diffjit.analysis.integers.running import Running
@@ -54,26 +54,27 @@ class Bounds:
         self.facts: dict[Block, list[Form]] = {}
         self.tested: dict[Block, list[tuple[int, list[Form]]]] = {}  # what its branches that may leave the program say
 
-    def inside(self, op: Op, first: int, *, beyond: Op | None = None) -> bool:
+    def inside(self, op: Op, first: int, *, beyond: Container[Block] = (), only: int | None = None) -> bool:
         """Whether the ints among the indices of a load, store or view are within bounds, and not negative.
 
-        `beyond`: a loop around the operation that may not run.
+        `beyond`: blocks around the operation that may not run; `only`: the axis that is asked for.
         """
         dims = op.inputs[0].type.dims
-        return all(self._within(index, dims[axis], op, beyond) for axis, index in chosen(op, first))
+        indices = [(axis, index) for axis, index in chosen(op, first) if only in (None, axis)]
+        return all(self._within(index, dims[axis], op, beyond) for axis, index in indices)
 
     def proves(self, op: Op) -> bool:
         """Whether the indices of any access are within bounds."""
         return self.inside(op, op.row.indices_at or 0)
 
-    def _within(self, index: Value, length: Dim, op: Op, beyond: Op | None) -> bool:
+    def _within(self, index: Value, length: Dim, op: Op, beyond: Container[Block]) -> bool:
         e = self.of(index)
-        size = self._length(length)
+        size = self.length(length)
         if len(e.terms) > _MOST:
             return False
         return self._positive(e, op, beyond) and self._positive(size.plus(e, -1).shifted(-1), op, beyond)
 
-    def _positive(self, e: Form, op: Op, beyond: Op | None) -> bool:
+    def _positive(self, e: Form, op: Op, beyond: Container[Block]) -> bool:
         """Whether a sum is not negative wherever the operation runs."""
         if self._least(e):
             return True
@@ -126,9 +127,10 @@ class Bounds:
         if total is not None:
             return total
         length = length_read(v)
-        return Affine(0, {v: 1}) if length is None else self._length(length)
+        return Affine(0, {v: 1}) if length is None else self.length(length)
 
-    def _length(self, d: Dim) -> Form:
+    def length(self, d: Dim) -> Form:
+        """A length as a sum."""
         if isinstance(d, int):
             return Affine(d, {})
         number = self.sums.lengths.get(d)
@@ -142,16 +144,16 @@ class Bounds:
         if loop.kind != "for" or const_of(loop.inputs[2]) not in (1, -1):
             return False
         low, high = loop.inputs[:2] if const_of(loop.inputs[2]) == 1 else loop.inputs[1::-1]
-        left = self._length(length).plus(self.of(high), -1).plus(self.of(low))
+        left = self.length(length).plus(self.of(high), -1).plus(self.of(low))
         return not left.terms and not self.of(low).terms and left.constant <= _SLACK
 
     # What conditions say
 
-    def _around(self, op: Op, beyond: Op | None) -> Iterator[Form]:
+    def _around(self, op: Op, beyond: Container[Block]) -> Iterator[Form]:
         """Sums that are not negative in the block of an operation."""
         place = self.order.places.get(op)
         for block, at in reversed(place.path) if place is not None else ():
-            if beyond is not None and block in beyond.regions:
+            if block in beyond:
                 continue
             if block not in self.facts:
                 self.facts[block] = list(self._facts(block))

@@ -284,10 +284,10 @@ class Derived:
 
         return program_of(self.function, args, kwargs)
 
-    def transform(self, program: Program, call: Arguments, *, compiled: bool = False) -> Program:
+    def transform(self, program: Program, call: Arguments, *, compiled: str = "") -> Program:
         """The program of this function, made from that of the function that it is made from.
 
-        A call runs it, a program that calls this function copies it in. `compiled`: it becomes machine code as it is.
+        A call runs it, a program that calls this function copies it in. `compiled`: where it becomes machine code as it is.
         """
         del call, compiled
         return program

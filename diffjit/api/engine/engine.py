@@ -130,9 +130,13 @@ def mutated_params(function: Function) -> list[int]:
     ]
 
 
-def is_compiled(backend: str | None) -> bool:
-    """Whether programs become machine code: then small arrays become numbers, before derivatives are taken too."""
-    return (backend or settings.backend) in ("numba", "cuda")
+def is_compiled(backend: str | None) -> str:
+    """The backend where programs become machine code: then small arrays are numbers before derivatives are taken, too.
+
+    Else an empty text.
+    """
+    chosen = backend or settings.backend
+    return chosen if chosen in ("numba", "cuda") else ""
 
 
 def compile_ir(
@@ -158,7 +162,7 @@ def compile_ir(
         from diffjit.lowering.calls.cpu import compile_function
 
         device = _device() if chosen == "cuda" else ""
-        function = recursive_settled(numbers(function))
+        function = recursive_settled(numbers(function, compiled=chosen))
         n = len(function.results)
         tapes = frozenset(range(n - residuals, n))
         call = compile_function(

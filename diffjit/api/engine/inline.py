@@ -135,7 +135,7 @@ def in_numbers(interpreter: Any, inner: Inner, backend: str | None = None) -> Pr
     turns = interpreter.loops or any(op.row.loop for op in walk(program.function.body))
     if not turns or not is_compiled(backend):
         return program
-    return replace(program, function=numbers(program.function, smooth=True))
+    return replace(program, function=numbers(program.function, smooth=True, compiled=is_compiled(backend)))
 
 
 def inline(derived: Derived, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:

@@ -133,7 +133,7 @@ def predicted(
             function, crossing = _crossing(function, made.n_primal, compiled=compiled)
     if crossing is None:
         function = without_rules(function)
-        function = numbers(function) if compiled else function
+        function = numbers(function, compiled=compiled) if compiled else function
     leaves = [*call.leaves, *(getter() for getter in program.captures)]
     gone: set[Value] = set()
     if compiled:
@@ -146,10 +146,10 @@ def predicted(
     return TapeSize(name, rows), function, program
 
 
-def _crossing(function: Function, n: int, *, compiled: bool) -> tuple[Function, list[Value]]:
+def _crossing(function: Function, n: int, *, compiled: str) -> tuple[Function, list[Value]]:
     """Split code as it runs, and its residuals."""
     function = without_rules(function)
-    function = numbers(function) if compiled else function
+    function = numbers(function, compiled=compiled) if compiled else function
     return function, function.results[n:]
 
 

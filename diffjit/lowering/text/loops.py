@@ -77,7 +77,7 @@ class Nest:
         for k, d in enumerate(dims):
             self.sources[k].append((d, f"{name}.shape[{k}]"))
             if not self.lengths[k]:
-                self.lengths[k] = self._length(f"{name}.shape[{k}]")
+                self.lengths[k] = str(d) if isinstance(d, int) else self._length(f"{name}.shape[{k}]")
 
     def _source(self, dims: tuple[Dim, ...], texts: list[str]) -> None:
         lead = len(self.space) - len(dims)

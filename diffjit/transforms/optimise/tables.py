@@ -145,7 +145,7 @@ class _Tables:
         if op.kind == "load" or (op.kind == "view" and isinstance(op.out.type, Array)):
             array = op.inputs[0]
             stays = not self.memory.written_within(array, place.loop)
-            return stays and self.bounds.inside(op, 1, beyond=place.loop)
+            return stays and self.bounds.inside(op, 1, beyond=place.loop.regions)
         if op.kind in _SUMS:
             array = op.inputs[0]
             return isinstance(op.out.type, Scalar) and not self.memory.written_within(array, place.loop)

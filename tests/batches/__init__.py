@@ -1,0 +1,1 @@
+"""Loops whose turns are computed in batches."""
