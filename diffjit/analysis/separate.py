@@ -14,13 +14,16 @@ and each iteration keeps to its own part of what any of them writes: it may read
 
     for i in range(1, n):                 the counter selects the part of each array that is written, by itself, along
         u_bar[i] += v_bar[i] * w[i - 1]   one axis; whatever else is read is written by nobody
+
+A part is an element, or a slice that ends where that of the next iteration begins, or before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from diffjit.analysis.integers.bounds import chosen
+from diffjit.analysis.integers.bounds import Form, chosen
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.ops import Reads
@@ -155,7 +158,7 @@ class Separation:
         return bool(places)
 
     def _selected(self, op: Op, loop: Op) -> set[tuple[int, Any]]:
-        """The axes along which each iteration takes an element of its own, and which: a sum with the counter in it."""
+        """The axes along which each iteration takes a part of its own, and which: sums with the counter in them."""
         first, _, by = map(const_of, loop.inputs[:3])
         least = first if by == 1 else None  # that the counter has, where it is known
         wraps = op.attrs.get("inbounds") and not op.attrs.get("nonneg")  # an index may count from the end
@@ -168,7 +171,38 @@ class Separation:
             counts_up = least is not None and step > 0 and len(e.terms) == 1 and step * least + e.constant >= 0
             if step and (counts_up or not wraps) and all(self.order.visible(a, loop) for a in others):
                 found.add((axis, (e.constant, frozenset(e.terms.items()))))
+        if op.kind == "view" and least is not None:
+            found.update(self._slices(op, loop, least))
         return found
+
+    def _slices(self, op: Op, loop: Op, least: int) -> Iterator[tuple[int, Any]]:
+        """The axes along which each iteration takes a slice of its own, from one sum with the counter to another."""
+        counter = loop.regions[0].args[0]
+        bounds = self.known.bounds
+        rest = iter(op.inputs[1:])
+        axis = 0
+        for entry in op.attrs["spec"]:
+            if isinstance(entry, tuple):
+                start, stop, step = (next(rest) if flag else None for flag in entry[1:])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                if start is not None and stop is not None and step is None:
+                    e = bounds.of(start)
+                    by = e.terms.get(counter, 0)
+                    left = bounds.of(stop).plus(e, -1)
+                    if by > 0 and len(e.terms) == 1 and by * least + e.constant >= 0 and self._reaches(left, by):
+                        yield axis, (e.constant, by, left.constant, frozenset(left.terms.items()))
+            elif entry == "i":
+                next(rest)
+            axis += entry != "n"
+
+    def _reaches(self, length: Form, most: int) -> bool:
+        """Whether a sum is at most a number."""
+        greatest = length.constant
+        for a, times in length.terms.items():
+            if not isinstance(a, Value):
+                return False
+            low, high = self.known.intervals.of(a)
+            greatest += times * (high if times > 0 else low)
+        return greatest <= most
 
     def is_separate(self, loop: Op) -> bool:
         """Whether the iterations of a loop do not touch one another."""

@@ -14,7 +14,7 @@ from tests.aliases.check import LARGE, Wrong, loaded, outcome
 from tests.batches.programs import Writer
 
 STEP = 1e-4
-SIZES = ((100, 7, 9), (16, 7, 9), (64, 20, 17), (15, 7, 9), (65, 90, 9), (1, 9, 20), (0, 7, 9), (129, 30, 40))
+SIZES = ((100, 7, 9), (24, 7, 9), (64, 20, 17), (15, 7, 9), (65, 90, 9), (1, 9, 20), (0, 7, 9), (129, 30, 40))
 
 
 def arguments(seed: int, n: int, d: int, k: int) -> list[Any]:

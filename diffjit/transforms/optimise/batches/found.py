@@ -24,7 +24,7 @@ from diffjit.ir.walk import blocks, carried, free_values, has_exit, initial, wal
 
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 _MOST = 400  # operations of a body
-_FEW = 16  # turns: fewer are no batch
+LEAST = 24  # turns: where there are fewer, the loop runs as it is
 
 
 class Unfit(Exception):
@@ -79,7 +79,7 @@ class Batched:
         first, last, by = loop.inputs[:3]
         if loop.kind != "for" or const_of(by) != 1 or set(loop.attrs) - {"exit", "reverse"} or any(loop.attrs.values()):
             raise Unfit
-        if const_of(first) is not None and const_of(last) is not None and const_of(last) - const_of(first) < _FEW:
+        if const_of(first) is not None and const_of(last) is not None and const_of(last) - const_of(first) < LEAST:
             raise Unfit
         if len(self.inside) > _MOST or any(is_ref(v.type) for v in loop.outputs):
             raise Unfit

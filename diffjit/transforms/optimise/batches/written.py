@@ -17,10 +17,9 @@ from diffjit.ir.nodes import BATCHES, Block, Function, Op, Value, const_of, with
 from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym, permuted_layout
 from diffjit.ir.walk import carried, initial, rename
 from diffjit.transforms.lengths import Lengths, Unknown
-from diffjit.transforms.optimise.batches.found import Batched, Unfit
+from diffjit.transforms.optimise.batches.found import LEAST, Batched, Unfit
 
 WIDTH = 64  # turns of a batch
-LEAST = 16  # turns: where there are fewer, the loop runs as it is
 _LONG = 64  # elements of an array of one turn: a longer one is as fast by itself
 _AMONG = 24  # what an inner loop chooses one from
 _IS_THERE = Check("batches", proven=True)  # a turn of those that there are
