@@ -836,4 +836,47 @@ MUTATIONS = (
         "if equality and (",
         "tests/containers/test_cut_lists.py -k texts_differ",
     ),
+    # Batches
+    Mutation(
+        "a condition proves what runs without it",
+        "transforms/optimise/batches/found.py",
+        "beyond=passed, only=only)",
+        "only=only)",
+        "tests/batches/test_batches.py -k guarded",
+    ),
+    Mutation(
+        "scratch that is not filled",
+        "transforms/optimise/batches/found.py",
+        "if left.terms or left.constant:",
+        "if left.terms:",
+        "tests/batches/test_batches.py -k but_for_one",
+    ),
+    Mutation(
+        "scratch that is read behind the loop",
+        "transforms/optimise/batches/found.py",
+        "if reads and op not in within and op is not self.loop:",
+        "if reads and op not in within and op.row.writes:",
+        "tests/batches/test_batches.py -k read_behind",
+    ),
+    Mutation(
+        "a number that is read is a view of what is written next",
+        "transforms/optimise/batches/found.py",
+        "return any(b.ops[k] in between for w in targets for b, k in self.order.places[w].path)",
+        "return False",
+        "tests/batches/test_batches.py -k turned_round",
+    ),
+    Mutation(
+        "turns that are not there are added up",
+        "transforms/optimise/batches/written.py",
+        "[build.const(0), self.size, build.const(1), before],",
+        "[build.const(0), build.const(WIDTH), build.const(1), before],",
+        "tests/batches/test_batches.py -k triangle",
+    ),
+    Mutation(
+        "threads meet where slices overlap",
+        "analysis/separate.py",
+        "return greatest <= most",
+        "return True",
+        "tests/batches/test_batches.py -k overlap",
+    ),
 )

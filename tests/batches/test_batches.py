@@ -71,6 +71,18 @@ def neighbours(x, low):
     return total
 
 
+def turned_round(x, low):
+    total = 0.0
+    for i in range(len(x)):
+        y = np.sin(x[i])
+        for j in range(x.shape[1] // 2):
+            held = y[j]
+            y[j] = y[-1 - j]
+            y[-1 - j] = held * low[j]
+        total += y[0] * y[1] + y[3] ** 2
+    return total
+
+
 def guarded(x, low):
     total = 0.0
     for i in range(len(x)):
@@ -83,7 +95,7 @@ def guarded(x, low):
     return total
 
 
-BATCHED = [triangle, nearest, rows, scratch, neighbours]
+BATCHED = [triangle, nearest, rows, scratch, neighbours, turned_round]
 
 
 def arguments(n, d=5):
@@ -107,7 +119,8 @@ def test_which_loops_run_in_batches(f):
 
 @pytest.mark.parametrize("f", BATCHED, ids=lambda f: f.__name__)
 def test_long_rows_run_as_they_are(f):
-    args = arguments(40, 90)
+    x, low = arguments(40, 90)
+    args = (x, low[:20] if f is scratch else low)
     np.testing.assert_allclose(dj.jit(f)(*args), f(*args), rtol=1e-12)
     dj.check_grads(f, args, order=1)
 
@@ -154,6 +167,17 @@ def half_filled(x, v):
     return total
 
 
+def filled_but_for_one(x, v):
+    held = np.zeros(x.shape[1])
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(x.shape[1] - 1):
+            held[j] = x[i, j] * v[j]
+        total += np.sum(held)
+        held[-1] = total
+    return total
+
+
 def read_behind(x, v):
     held = np.zeros(x.shape[1])
     total = 0.0
@@ -164,7 +188,9 @@ def read_behind(x, v):
     return total + held[0]
 
 
-@pytest.mark.parametrize("f", [after, to_one_place, half_filled, read_behind], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [after, to_one_place, half_filled, filled_but_for_one, read_behind], ids=lambda f: f.__name__
+)
 def test_turns_that_meet_run_one_after_the_other(f):
     args = arguments(70)
     np.testing.assert_allclose(dj.jit(f)(*args), f(*args), rtol=1e-12)
@@ -238,6 +264,27 @@ def test_threads_give_the_same_bits(monkeypatch):
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(found[0][0][-40:], f(args[0][-40:], args[1]), rtol=1e-12)
+
+
+def side_by_side(x):
+    out = np.ones(len(x))
+    for i in range(len(x) // 8):
+        out[8 * i : 8 * i + 8] *= 1.0 + x[8 * i]
+    return out
+
+
+def overlap(x):
+    out = np.ones(len(x))
+    for i in range(len(x) // 8):
+        out[8 * i : 8 * i + 9] *= 1.0 + x[8 * i]
+    return out
+
+
+@pytest.mark.parametrize("f", [side_by_side, overlap], ids=lambda f: f.__name__)
+def test_threads_take_slices_that_do_not_meet(f):
+    x = np.linspace(0.0, 1.0, 40_003)
+    np.testing.assert_allclose(dj.jit(f)(x), f(x), rtol=1e-14)
+    assert ("run_turns" in dj.source(dj.jit(f), x, stage="lowered")) == (f is side_by_side)
 
 
 def test_a_device_has_lanes_instead():
