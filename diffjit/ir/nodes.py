@@ -128,7 +128,7 @@ TURNS = "turns"  # attribute of a call, and of the call of a derivative on the w
 
 LEVEL = "level"  # attribute of a call that is no deeper than the function that makes it
 
-BATCHES = "batches"  # attribute of a loop that has a twin over batches of its turns, of that, and of the test between them
+BATCHES = "batches"  # attribute of a loop that has a twin over batches of its turns, of the twin, and of what chooses
 
 LANES = "lanes"  # attribute of a loop over lanes: its counter is in bounds where it selects a lane
 

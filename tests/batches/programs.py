@@ -61,7 +61,7 @@ class Writer(Lines):
             if self.chance(0.45):
                 return self.draw.choice((*SMOOTH, *SMOOTH, *KINKED)).format(self.real(depth - 1))
             return f"({self.real(depth - 1)} {self.draw.choice('+-*')} {self.real(depth - 1)})"
-        choices = ["u[i]", "x[i, 0]", "v[1]", "w[0, 1]", "0.7", "x[i, -1]", "0.01 * i", *self.reals, *self.reals]
+        choices = ["u[i]", "x[i, 0]", "v[1]", "w[0, 1]", "0.7", "x[i, -1]", "0.0137 * i", *self.reals, *self.reals]
         if self.first:
             choices += [f"u[i - {self.first}]", "x[i - 1, 1]"]
         if self.last:

@@ -84,13 +84,13 @@ def turned_round(x, low):
 
 
 def guarded(x, low):
-    total = 0.0
+    total, first = 0.0, x[:, 0]
     for i in range(len(x)):
         s = 0.0
         for j in range(x.shape[1]):
             s += x[i, j] * low[j]
         if i > 0:
-            s += x[i - 1, 0]
+            s += first[i - 1]
         total += s * s
     return total
 
@@ -174,7 +174,7 @@ def filled_but_for_one(x, v):
         for j in range(x.shape[1] - 1):
             held[j] = x[i, j] * v[j]
         total += np.sum(held)
-        held[-1] = total
+        held[-1] = x[i, 0]
     return total
 
 

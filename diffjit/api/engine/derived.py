@@ -287,7 +287,7 @@ class Derived:
     def transform(self, program: Program, call: Arguments, *, compiled: str = "") -> Program:
         """The program of this function, made from that of the function that it is made from.
 
-        A call runs it, a program that calls this function copies it in. `compiled`: where it becomes machine code as it is.
+        A call runs it, a program that calls this function copies it in. `compiled`: where it becomes machine code.
         """
         del call, compiled
         return program

@@ -268,7 +268,7 @@ class Batched:
             for inner in walk(region):
                 row = inner.row
                 pure = row.by_element or row.literal or row.length or row.reduces or inner.kind in ("load", "view")
-                if not (pure or inner.kind == "if") or may_raise(inner, self._is_inside):
+                if not (pure or inner.kind == "if") or may_raise(inner, self._is_inside, self.known.intervals.fits):
                     raise Unfit
         place = self.order.places[op]
         beside = {v for o in place.path[-1][0].ops if o.kind == "for" for v in o.outputs}
