@@ -32,7 +32,7 @@ def height(field, x, floats, others):
 
 
 def lost(shown):
-    """What is raised where no root is found; with `disp=False` SciPy raises nothing, but gives where its steps ended."""
+    """What is raised where no root is found: with `disp=False` SciPy raises nothing, and gives where its steps end."""
     return RuntimeError if shown else NotImplementedError
 
 
