@@ -50,6 +50,9 @@ ROWS: list[tuple[Any, Any, tuple[Any, ...]]] = [
          (P + 0.1 * S, W))
         for f in ("diagonal", "tridiagonal", "upper triangular", "lower triangular", "banded", "general")
     ),
+    *((f, f, (G[0],)) for f in (la.cholesky, la.expm)),  # a number is a matrix of one row
+    (la.cholesky, lambda a: la.cholesky(a, lower=True), (G[:1],)),
+    *((la.solve, la.solve, (a, b)) for a, b in ((G[0], U[0]), (G[0], U[:1]), (P[:1, :1], U[0]), (G[0], TALL[:1]))),
     (la.lu, la.lu, (S,)),
     (la.lu, lambda a: la.lu(a, permute_l=True), (S,)),
     (la.qr, la.qr, (S,)),

@@ -55,6 +55,8 @@ ROOTS = {
     "root_scalar": lambda k: so.root_scalar(lambda x: x * x - k, bracket=[0, 3], method="brentq").root,
     "with slope": lambda k: so.root_scalar(lambda x: (x * x - k, 2.0 * x), fprime=True, x0=1.0, method="newton").root,
     "full output": lambda k: so.brentq(lambda x: x**3 - k, 0, 3, full_output=True)[1].root,
+    "quiet": lambda k: so.bisect(lambda x: x**3 - k, 0, 3, xtol=1e-13, full_output=True, disp=False)[0],
+    "quiet secant": lambda k: so.newton(lambda x: x * x - k, 1.0, disp=False),
 }
 
 SYSTEMS = {
@@ -70,7 +72,7 @@ def test_roots(name):
     compared(ROOTS[name], 1.3, value=1e-9)
 
 
-@pytest.mark.parametrize("name", ["brentq", "infinite at an end", "infinite at both", "arrays"])
+@pytest.mark.parametrize("name", ["brentq", "infinite at an end", "infinite at both", "arrays", "quiet"])
 def test_compiled_roots(name):
     compared(ROOTS[name], 1.3, backend="numba")
 
@@ -119,6 +121,22 @@ def test_mistakes_about_roots():
         dj.jit(lambda k: so.newton(lambda x: x * x + k, 1.0), backend="python")(1.0)
     with pytest.raises(dj.UnsupportedSyntax, match="`iterations` of a root"):
         dj.jit(lambda k: so.root_scalar(lambda x: x * x - k, x0=1.0, x1=2.0).iterations)(1.0)
+
+
+STOPPED = {
+    "brentq": lambda k: so.brentq(lambda x: x * x - k, 0.0, 3.0, maxiter=1, disp=False),
+    "newton": lambda k: so.newton(lambda x: x * x + k, 1.0, disp=False),
+    "root_scalar": lambda k: so.root_scalar(lambda x: x * x + k, x0=1.0, method="secant").root,
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_where_a_search_stops_without_an_error_is_not_told(name):
+    """SciPy gives where its own steps have come to, and raises nothing that a `try` could catch."""
+    quiet = STOPPED[name]
+    assert isinstance(quiet(1.0), float)
+    with pytest.raises(NotImplementedError, match=r"not found|no root was found"):
+        dj.jit(quiet, backend="python")(1.0)
 
 
 def test_compiled_systems():

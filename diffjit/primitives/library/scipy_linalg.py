@@ -16,11 +16,18 @@ from diffjit.primitives.registry import implements
 def square(a):
     """One matrix of floats."""
     a = as_float(np.asarray(a))
-    if a.ndim != 2:
+    if a.ndim < 2:
+        raise ValueError("expected a square matrix")
+    if a.ndim > 2:
         raise NotImplementedError("stacks of matrices in scipy.linalg: use numpy.linalg, or loop over the stack")
     if a.shape[0] != a.shape[1]:
         raise ValueError("expected a square matrix")
     return a
+
+
+def enlarged(a):
+    """One matrix of floats, which a number is as well."""
+    return square(np.atleast_2d(as_float(np.asarray(a))))
 
 
 def to_factor(a):
@@ -63,7 +70,7 @@ def solve(
     a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False
 ):  # fmt: skip
     """The solution of a system; of a matrix that is said to have a form by those elements that the form has."""
-    a, b = square(a), as_float(np.asarray(b))
+    a, b = enlarged(a), np.atleast_1d(as_float(np.asarray(b)))
     a = formed(a, assume_a, lower, "scipy.linalg.solve")
     return np.linalg.solve(turned(a, 1 if transposed else 0), b)
 
@@ -99,7 +106,7 @@ def det(a, overwrite_a=False, check_finite=True):
 @implements(scipy.linalg.cholesky)
 def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
     """The Cholesky factor, of the triangle that is asked for."""
-    a = square(a)
+    a = enlarged(a)
     if lower:
         return np.linalg.cholesky(a)
     return np.conjugate(np.transpose(np.linalg.cholesky(np.conjugate(np.transpose(a)))))
@@ -330,7 +337,7 @@ def expm(A):
 
     N. J. Higham, "The scaling and squaring method for the matrix exponential revisited" (2005), with degree 13 always.
     """
-    A = square(A)
+    A = enlarged(A)
     n = A.shape[0]
     size = float(np.max(np.sum(np.abs(A), axis=0), initial=0.0))
     squarings = 0

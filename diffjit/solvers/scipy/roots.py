@@ -31,10 +31,15 @@ def height(field, x, floats, others):
     return number(field((x,), floats, others))
 
 
+def lost(shown):
+    """What is raised where no root is found: with `disp=False` SciPy raises nothing, and gives where its steps end."""
+    return RuntimeError if shown else NotImplementedError
+
+
 # Between two points ---------------------------------------------------------------------------------------------------
 
 
-def between(field, low, high, xtol, rtol, maxiter, floats, others):
+def between(field, low, high, xtol, rtol, maxiter, shown, floats, others):
     """Brent's method: inverse interpolation as long as it converges, else bisection."""
     a, b = low, high
     fa, fb = height(field, a, floats, others), height(field, b, floats, others)
@@ -57,7 +62,7 @@ def between(field, low, high, xtol, rtol, maxiter, floats, others):
         if abs(half) <= near:
             break
         if count >= maxiter:
-            raise RuntimeError("the root was not found in so many steps (maxiter)")
+            raise lost(shown)("the root was not found in so many steps (maxiter)")
         count += 1
         if abs(before) > near and np.inf > max(abs(fa), abs(fc)) and abs(fa) > abs(fb):  # what is infinite is halved
             s = fb / fa
@@ -104,17 +109,17 @@ def moved(field, x, near, floats, others, dots):
 @BETWEEN.defjvp
 def between_jvp(field, primals, tangents):
     x = BETWEEN(field, *primals)
-    low, high, xtol, rtol, _, floats, others = primals
+    low, high, xtol, rtol, _, _, floats, others = primals
     if len(floats) == 0:
         return x, 0.0 * x
     near = 1e3 * (xtol + rtol * abs(x)) + 1e-6 * abs(high - low)  # what is left of tolerances and of rounding
-    return x, moved(field, x, stop_gradient(near), floats, others, tangents[5])
+    return x, moved(field, x, stop_gradient(near), floats, others, tangents[6])
 
 
 BETWEEN.trusted = True  # tangents pass through derivatives alone
 
 
-def bracketed(f, a, b, args, xtol, rtol, maxiter, full_output):
+def bracketed(f, a, b, args, xtol, rtol, maxiter, full_output, shown):
     """The root of a function between two points."""
     if not xtol > 0.0:
         raise ValueError("xtol too small: it must be positive")
@@ -124,20 +129,20 @@ def bracketed(f, a, b, args, xtol, rtol, maxiter, full_output):
         raise ValueError("maxiter must be greater than 0")
     low, high = stop_gradient(1.0 * a), stop_gradient(1.0 * b)
     field, floats, others = closed(f, (low,), args, ("forward",))
-    x = BETWEEN(field, low, high, float(xtol), float(rtol), maxiter, floats, others)
+    x = BETWEEN(field, low, high, float(xtol), float(rtol), maxiter, shown, floats, others)
     return (x, RootResults(x)) if full_output else x
 
 
 @implements(scipy.optimize.brentq, scipy.optimize.brenth, scipy.optimize.bisect, scipy.optimize.ridder)
 def brentq(f, a, b, args=(), xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
     """A root between two points where the function has different signs."""
-    return bracketed(f, a, b, args, xtol, rtol, maxiter, full_output)
+    return bracketed(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
 
 
 @implements(scipy.optimize.toms748)
 def toms748(f, a, b, args=(), k=1, xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
     """As `brentq`."""
-    return bracketed(f, a, b, args, xtol, rtol, maxiter, full_output)
+    return bracketed(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
 
 
 # From one point -------------------------------------------------------------------------------------------------------
@@ -157,7 +162,7 @@ def rise(field, x, floats, others):
     return out
 
 
-def stepped(fields, x0, x1, tol, rtol, maxiter, floats, others, more):
+def stepped(fields, x0, x1, tol, rtol, maxiter, shown, floats, others, more):
     """The method of Newton, or the secant's, or Halley's, as derivatives are given."""
     field, slope, bend = fields
     x, old = x0, x1
@@ -173,7 +178,7 @@ def stepped(fields, x0, x1, tol, rtol, maxiter, floats, others, more):
             rate = f - f_old
             if np.ndim(x) == 0 and rate == 0.0:
                 if x != old:
-                    raise RuntimeError("the secant is level: no root was found")
+                    raise lost(shown)("the secant is level: no root was found")
                 return x
             still = rate == 0.0
             step = np.where(still, 0.0, f * (x - old) / np.where(still, 1.0, rate))
@@ -181,7 +186,7 @@ def stepped(fields, x0, x1, tol, rtol, maxiter, floats, others, more):
             rate = rise(slope, x, more[0], more[1])
             still = rate == 0.0
             if np.any(still & (f != 0.0)):
-                raise RuntimeError("the derivative was zero: no root was found")
+                raise lost(shown)("the derivative was zero: no root was found")
             step = np.where(still, 0.0, f / np.where(still, 1.0, rate))
             if bend is not None:
                 turn = 0.5 * step * rise(bend, x, more[2], more[3]) / np.where(still, 1.0, rate)
@@ -193,8 +198,8 @@ def stepped(fields, x0, x1, tol, rtol, maxiter, floats, others, more):
             return x
         f = rise(field, x, floats, others)
         if not largest(f) < np.inf:
-            raise RuntimeError("the function is not finite on the way: no root was found")
-    raise RuntimeError("no root was found in so many steps (maxiter)")
+            raise lost(shown)("the function is not finite on the way: no root was found")
+    raise lost(shown)("no root was found in so many steps (maxiter)")
 
 
 def like(x, v):
@@ -213,13 +218,13 @@ STEPPED = custom_jvp(stepped, nondiff_argnums=(0,))
 def stepped_jvp(fields, primals, tangents):
     """An array's elements are roots of their own: the function works element by element."""
     x = STEPPED(fields, *primals)
-    floats, others = primals[5], primals[6]
+    floats, others = primals[6], primals[7]
     if len(floats) == 0:
         return x, 0.0 * x
     rate = jvp(lambda u: rise(fields[0], u, floats, others), (x,), (1.0 + 0.0 * x,))[1]
     if not np.all(np.abs(rate) > 0.0):
         raise RuntimeError("the function does not cross zero at its root: no derivative")
-    gone = jvp(lambda p: rise(fields[0], x, p, others), (floats,), (tangents[5],))[1]
+    gone = jvp(lambda p: rise(fields[0], x, p, others), (floats,), (tangents[6],))[1]
     return x, -gone / rate
 
 
@@ -250,7 +255,7 @@ def newton(
             bend, bend_floats, bend_others = closed(fprime2, (start,), args, ("forward",))
             more = (slope_floats, slope_others, bend_floats, bend_others)
     x = STEPPED(
-        (field, slope, bend), start, like(start, other), float(tol), float(rtol), maxiter, floats, others,
+        (field, slope, bend), start, like(start, other), float(tol), float(rtol), maxiter, disp, floats, others,
         stop_gradient(more),
     )  # fmt: skip
     if not full_output:
@@ -287,7 +292,7 @@ def root_scalar(
         low, high = bracket
         x = bracketed(
             given, low, high, args, 2e-12 if xtol is None else xtol, 8.881784197001252e-16 if rtol is None else rtol,
-            100 if maxiter is None else maxiter, False,
+            100 if maxiter is None else maxiter, False, False,
         )  # fmt: skip
         return RootResults(x)
     if way not in ("newton", "halley", "secant"):
@@ -298,6 +303,6 @@ def root_scalar(
     x = newton(
         given, start, None if way == "secant" else fprime, args, 1.48e-8 if xtol is None else xtol,
         50 if maxiter is None else maxiter, fprime2 if way == "halley" else None, x1 if way == "secant" else None,
-        0.0 if rtol is None else rtol,
+        0.0 if rtol is None else rtol, disp=False,
     )  # fmt: skip
     return RootResults(x)
