@@ -212,7 +212,11 @@ class Arith(Mixin):
         types: list[Any] = [o.type for o in operands]
         if any(isinstance(t, Scalar) and t.narrow for t in types):
             return self._of_mixed(kind, operands, weak=weak, name=name)
-        return self.build.value(kind, operands, self._ew_type(kind, types, args, weak=weak), name=name)
+        ty = self._ew_type(kind, types, args, weak=weak)
+        if self.handlers and not (ROWS[kind].boolean or getattr(ty, "weak", False)):
+            for operand in operands:
+                self.check_fits(operand, ty.dtype)
+        return self.build.value(kind, operands, ty, name=name)
 
     def _check_order(self, kind: str, ty: Type) -> None:
         if ty.dtype.kind not in "biu":
@@ -279,9 +283,8 @@ class Arith(Mixin):
             found = numpy_result(kind, types)
         except TypeError as error:
             kinds = ", ".join(str(t.dtype) for t in types)
-            raise self.type_problem(
-                "DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first"
-            ) from error
+            problem = f"`{kind}` does not take {kinds}"
+            raise self.type_problem("DJ302", problem, cure="convert the operands first", python=TypeError) from error
         if found.kind == "c" and kind in _OF_REALS:
             raise self.error(real_only(kind))
         return found
@@ -460,6 +463,8 @@ class Arith(Mixin):
         """Convert to a dtype (a scalar stays a scalar)."""
         operand = self.number(value)
         if isinstance(operand.type, Scalar):
+            if self.handlers and not weak:
+                self.check_fits(operand, np.dtype(dtype))
             return as_type(self.build, operand, Scalar(np.dtype(dtype), weak=weak))
         if operand.type.dtype == np.dtype(dtype):
             return operand
@@ -479,6 +484,7 @@ class Arith(Mixin):
                 )
             by_int = value.type.weak or (dtype.kind == "i" and not scattered)
             if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
+                self.check_long(value)
                 value = self.to_int(value)
             return self.cast(value, dtype)
         if value.type.dtype.kind == "c" and dtype.kind != "c":
