@@ -107,6 +107,40 @@ def running_in_narrow(x):
     return *unsigned, np.cumsum(wide, dtype=np.uint32), np.cumsum(signed, dtype=np.int8), np.cumsum(k), np.prod(k), x
 
 
+def loops_by_a_dtype(x):
+    """A dtype names NumPy's loop: a comparison's operands keep their own, an exponent its ints."""
+    k = np.rint(x).astype(int)
+    asked = np.less(x, 1.5, dtype=bool), np.equal(k, 2, dtype=np.bool_), np.isfinite(x, dtype=bool)
+    scaled = np.ldexp(x, k, dtype=np.float64), np.ldexp(np.float32(1.5), k.astype(np.int32), dtype=np.float32)
+    return *asked, *scaled, np.true_divide(k, 2, dtype=np.float32), np.add(x, 1, dtype=np.uint8, casting="unsafe")
+
+
+def loops_that_numpy_refuses(x):
+    """What `casting` does not allow is a TypeError: nothing is cut off."""
+    caught = 0
+    try:
+        x = x * np.add(x, 1.5, dtype=np.int64)
+    except TypeError:
+        caught += 1
+    try:
+        x = x + np.sin(x, dtype=int)
+    except TypeError:
+        caught += 2
+    try:
+        x = x + np.exp(x * 1j, dtype=float)
+    except TypeError:
+        caught += 4
+    try:
+        x = x + np.multiply(np.arange(4), 2.0, casting="no")
+    except TypeError:
+        caught += 8
+    return caught * x
+
+
+def angles_of_reals(x):
+    return np.angle(x > 1.0), np.angle(-x), np.angle([1, -2]), np.angle(x[0] > 1.0), np.angle(x - 1j)
+
+
 def outcome(f):
     try:
         return f(X.copy())
@@ -121,7 +155,7 @@ def outcome(f):
         copied_into_ints, copied_where, copied_unsafely, masked_into_narrow, placed_into_ints, numbers_are_converted,
         where_does_not_fit, stored_does_not_fit, added_does_not_fit, bounds_beyond_the_type, selected_in_single,
         logical_product, starts_of_extremes, infinite_start, joined_in_single, computed_in_double,
-        interpolated_at_complex, running_in_narrow,
+        interpolated_at_complex, running_in_narrow, loops_by_a_dtype, loops_that_numpy_refuses, angles_of_reals,
     ],
 )  # fmt: skip
 def test_numbers_are_converted_as_numpy_does(f, backend):

@@ -438,7 +438,7 @@ class Calls(Mixin):
         from_math = getattr(obj, "__module__", None) == "math"
         out = kwargs.pop("out", NONE)
         where = kwargs.pop("where", Static(True))
-        dtype = kwargs.pop("dtype", NONE)
+        dtype = kwargs.pop("dtype", NONE) if isinstance(obj, np.ufunc) else NONE
         casting = kwargs.pop("casting", Static("same_kind"))
         if isinstance(obj, np.ufunc) and len(args) > obj.nin:
             out = args[obj.nin]
@@ -456,11 +456,9 @@ class Calls(Mixin):
             raise self.unsupported("DJ118", f"argument {name} of `{getattr(obj, '__name__', kind)}`", node)
         if isinstance(out, av.Tup):
             out = out.items[0]
-        if not is_none(dtype):
-            args = [self.cast(a, self.dtype_of(dtype)) for a in args]
         args = [self.array_from(a) if isinstance(a, (av.Tup, av.Ref)) and self.is_sequence(a) else a for a in args]
         if isinstance(obj, np.ufunc):
-            args = [self.as_operand(a) for a in args]
+            args = self.loop_operands(obj, [self.as_operand(a) for a in args], dtype, casting, node)
         given = args
         if from_math:
             args = [self.as_python_number(kind, place, a, node) for place, a in enumerate(args)]

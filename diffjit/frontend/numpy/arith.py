@@ -18,7 +18,7 @@ from diffjit.frontend.values.join import join_scalars
 from diffjit.frontend.values.leaves import as_type
 from diffjit.frontend.values.mixed import alternatives
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value, is_const
 from diffjit.ir.ops import ROWS, Row
@@ -212,7 +212,11 @@ class Arith(Mixin):
         types: list[Any] = [o.type for o in operands]
         if any(isinstance(t, Scalar) and t.narrow for t in types):
             return self._of_mixed(kind, operands, weak=weak, name=name)
-        return self.build.value(kind, operands, self._ew_type(kind, types, args, weak=weak), name=name)
+        ty = self._ew_type(kind, types, args, weak=weak)
+        if self.handlers and not (ROWS[kind].boolean or getattr(ty, "weak", False)):
+            for operand in operands:
+                self.check_fits(operand, ty.dtype)
+        return self.build.value(kind, operands, ty, name=name)
 
     def _check_order(self, kind: str, ty: Type) -> None:
         if ty.dtype.kind not in "biu":
@@ -279,12 +283,34 @@ class Arith(Mixin):
             found = numpy_result(kind, types)
         except TypeError as error:
             kinds = ", ".join(str(t.dtype) for t in types)
-            raise self.type_problem(
-                "DJ302", f"`{kind}` does not take {kinds}", cure="convert the operands first"
-            ) from error
+            problem = f"`{kind}` does not take {kinds}"
+            raise self.type_problem("DJ302", problem, cure="convert the operands first", python=TypeError) from error
         if found.kind == "c" and kind in _OF_REALS:
             raise self.error(real_only(kind))
         return found
+
+    def loop_operands(self, ufunc: np.ufunc, args: list[Any], dtype: Any, casting: Any, node: Any) -> list[Any]:
+        """Operands in the dtypes of the loop that NumPy chooses by `dtype=`: a comparison's keep theirs for bool.
+
+        `casting=` says what they may be converted to; NumPy raises a TypeError where they would have to be another.
+        """
+        if is_none(dtype) and casting.obj == "same_kind":
+            return args
+        operands = [self.number(a) for a in args]
+        given, chosen = [_operand(o.type) for o in operands], None if is_none(dtype) else self.dtype_of(dtype)
+        if all(isinstance(g, type) for g in given):
+            given = [np.dtype(g) for g in given]
+        signature = (*(None for _ in given), chosen)
+        try:
+            found = ufunc.resolve_dtypes((*given, None), signature=signature, casting=casting.obj)
+        except (TypeError, ValueError) as error:
+            kinds = ", ".join(str(o.type.dtype) for o in operands)
+            meant = f"dtype={chosen}, casting={casting.obj!r}" if chosen else f"casting={casting.obj!r}"
+            problem = f"`{ufunc.__name__}` does not take {kinds} with {meant}"
+            cure = "convert the operands first (x.astype(...)), or say casting='unsafe'"
+            python = TypeError if isinstance(error, TypeError) else ValueError
+            raise self.type_problem("DJ302", problem, node, cure=cure, python=python) from error
+        return args if chosen is None else [self.cast(o, to) for o, to in zip(operands, found, strict=False)]
 
     def _weak_type(self, kind: str, types: list[Scalar], args: tuple[Any, ...]) -> Scalar:
         if kind in PYTHON_OPERATORS or ROWS[kind].boolean:
@@ -437,6 +463,8 @@ class Arith(Mixin):
         """Convert to a dtype (a scalar stays a scalar)."""
         operand = self.number(value)
         if isinstance(operand.type, Scalar):
+            if self.handlers and not weak:
+                self.check_fits(operand, np.dtype(dtype))
             return as_type(self.build, operand, Scalar(np.dtype(dtype), weak=weak))
         if operand.type.dtype == np.dtype(dtype):
             return operand
@@ -456,6 +484,7 @@ class Arith(Mixin):
                 )
             by_int = value.type.weak or (dtype.kind == "i" and not scattered)
             if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
+                self.check_long(value)
                 value = self.to_int(value)
             return self.cast(value, dtype)
         if value.type.dtype.kind == "c" and dtype.kind != "c":

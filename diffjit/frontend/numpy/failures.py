@@ -172,6 +172,30 @@ class Failures(Mixin):
         if self.catches(ValueError):
             self.demand(self.logical_not(self.ew("isnan", value)), ValueError, words(int, float("nan")))
 
+    def check_fits(self, value: Value, dtype: np.dtype) -> None:
+        """A Python int that becomes one of NumPy's of fewer numbers: `np.uint8(300)`, `few + 300`, `few[0] = -1`."""
+        if dtype.kind not in "iu" or np.can_cast(np.int64, dtype) or not self.is_weak_int(value):
+            return
+        if self.catches(OverflowError):
+            bounds = np.iinfo(dtype)
+            inside: Any = self.compare_kind("greater_equal", value, Static(int(bounds.min)))
+            if dtype.itemsize < value.type.dtype.itemsize:
+                inside = self.both(inside, self.compare_kind("less_equal", value, Static(int(bounds.max))))
+            told = ("Python integer ", (value, ""), f" out of bounds for {dtype.name}")
+            self.demand(inside, OverflowError, av.Format(told))
+
+    def check_long(self, value: Value) -> None:
+        """A float that is stored among ints, by way of Python's int: one of more than 64 bits does not fit."""
+        if value.type.dtype.kind == "f" and self.catches(OverflowError):
+            large = self.compare_kind("greater_equal", self.ew("absolute", value), Static(2.0**63))
+            large = self.both(large, self.ew("isfinite", value))
+            self.demand(self.logical_not(large), OverflowError, "Python int too large to convert to C long")
+
+    def is_weak_int(self, value: Value) -> bool:
+        """Whether a number is Python's own int."""
+        ty = value.type
+        return isinstance(ty, Scalar) and ty.weak and ty.dtype.kind == "i"
+
     def example(self, value: Any) -> Any:
         """A number of the type of a Python number."""
         return self.class_of(value)(1)

@@ -49,7 +49,11 @@ class NumpyCore(Mixin):
     def dtype_of(self, value: Any) -> np.dtype:
         """A dtype argument."""
         if isinstance(value, Static):
-            dtype = np.dtype(value.obj)
+            try:
+                dtype = np.dtype(value.obj)
+            except TypeError as error:
+                cure = "np.float64, for instance"
+                raise self.type_problem("DJ308", str(error), cure=cure, python=TypeError) from error
             if dtype.names is not None:
                 raise self.no_records()
             if dtype.kind == "O":

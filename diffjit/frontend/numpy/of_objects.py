@@ -24,8 +24,10 @@ _ROOM = "diffjit.primitives.library.subclasses.of_objects"
 
 
 def is_object(dtype: Any) -> bool:
-    """Whether an array of objects is asked for."""
-    return isinstance(dtype, Static) and dtype.obj is not None and np.dtype(dtype.obj) == np.dtype(object)
+    """Whether an array of objects is asked for; what is no dtype at all is said where one is made of it."""
+    obj = dtype.obj if isinstance(dtype, Static) else None
+    named = isinstance(obj, str) and obj.lstrip("|=<>") in ("O", "O8", "object", "object_")
+    return named or obj in (object, np.object_) or getattr(obj, "kind", "") == "O"
 
 
 class ObjectArrays(Mixin):

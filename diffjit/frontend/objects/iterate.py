@@ -20,7 +20,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import sum_in
 from diffjit.frontend.values.templates import DynList, describe
-from diffjit.frontend.values.values import Static, is_none
+from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Op, Value
 from diffjit.ir.types import INT, Array
 from diffjit.ir.walk import callees, walk
@@ -514,9 +514,7 @@ class Iteration(Mixin):
             if all(isinstance(p, Static) for p in parts):
                 cut = range(*(p.obj for p in parts))[self.static_slice(index, node)]
                 return av.Range(Static(cut.start), Static(cut.stop), Static(cut.step))
-            if not is_none(index.step):
-                zero = self.compare_kind("equal", index.step, Static(0))
-                self.raise_if(zero, ValueError, "slice step cannot be zero")
+            self.step_of_slice(index.step)
             return av.Range(
                 *self.call_plain(containers.range_slice, *parts, index.start, index.stop, index.step, node=node).items
             )

@@ -508,6 +508,7 @@ class Indexing(Mixin):
                     parts = tuple(
                         None if is_none(p) else self.slice_bound(p) for p in (item.start, item.stop, item.step)
                     )
+                    self.step_of_slice(item.step)
                     spec.append(("s", *(None if p is None else True for p in parts)))
                     inputs += [p for p in parts if p is not None]
                     dims.append(self.slice_length(length, item))
@@ -532,6 +533,12 @@ class Indexing(Mixin):
         return self.build.value(
             "view", [array, *inputs], Array(array.type.dtype, tuple(dims), layout), spec=tuple(spec)
         )
+
+    def step_of_slice(self, step: Any) -> None:
+        """A step of 0 raises where the slice stands, also where a handler waits or nobody reads the part."""
+        if not is_none(step):
+            zero = Static(step.obj == 0) if isinstance(step, Static) else self.compare_kind("equal", step, Static(0))
+            self.raise_if(zero, ValueError, "slice step cannot be zero")
 
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""

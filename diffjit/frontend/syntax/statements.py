@@ -321,6 +321,7 @@ class Statements(Mixin):
                 f"{ty.dtype} cannot be added in place into an array of {target.type.dtype}",
                 node,
                 cure="convert the array first",
+                python=TypeError,
             )
 
     def exec_Delete(self, node: gast.AST) -> None:

@@ -125,7 +125,7 @@ def divmod_(x1, x2, /):
 @implements(np.angle)
 def angle(z, deg=False):
     """Argument of complex numbers."""
-    radians = np.arctan2(np.imag(z), np.real(z))
+    radians = np.arctan2(np.imag(z), np.real(z)) if np.iscomplexobj(z) else np.arctan2(0, z)
     return np.rad2deg(radians) if deg else radians
 
 

@@ -91,6 +91,8 @@ def poly(seq_of_zeros):
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The polynomial that is nearest in least squares, for points that determine it; with `cov` its covariance, too."""
     x, y = as_float(np.asarray(x)), as_float(np.asarray(y))
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
     powers = np.vander(x, deg + 1)
     if w is not None:
         powers = powers * np.asarray(w)[:, None]
