@@ -99,9 +99,7 @@ class Reversible:
         return tuple(trees), missing
 
 
-def reversible(
-    program: Program, call: Arguments, wrt: list[int] | None = None, *, compiled: str = ""
-) -> Reversible:
+def reversible(program: Program, call: Arguments, wrt: list[int] | None = None, *, compiled: str = "") -> Reversible:
     """Split code where that is possible, else a pullback that runs the program again; by all floats, or some leaves."""
     wrt = float_leaves(program, call) if wrt is None else wrt
     f = numbers(program.function, smooth=True, compiled=compiled) if compiled else program.function
