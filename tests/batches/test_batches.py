@@ -83,6 +83,17 @@ def turned_round(x, low):
     return total
 
 
+def waves(x, low):
+    total, most = 0.0, -np.inf
+    for i in range(len(x)):
+        a = np.exp(-x[i, 0]) * np.sin(low[0] * i) + x[i, 1]
+        if a > 0.9:
+            a = np.log(a / 0.9) + 0.9
+        total += a * np.tanh(x[i, 0])
+        most = np.maximum(most, a)
+    return total * most
+
+
 def guarded(x, low):
     total, first = 0.0, x[:, 0]
     for i in range(len(x)):
@@ -95,7 +106,7 @@ def guarded(x, low):
     return total
 
 
-BATCHED = [triangle, nearest, rows, scratch, neighbours, turned_round]
+BATCHED = [triangle, nearest, rows, scratch, neighbours, turned_round, waves]
 
 
 def arguments(n, d=5):

@@ -17,10 +17,11 @@ from diffjit.analysis.manager import Analyses
 from diffjit.analysis.separate import Separation
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import CHECKS, LANES, TRIED, Block, Op, Value, const_of
-from diffjit.ir.ops import Raises, Reads
+from diffjit.ir.ops import Cost, Raises, Reads
 from diffjit.ir.raising import inner_lengths_agree, may_raise, shapes_agree
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import blocks, carried, free_values, has_exit, initial, walk
+from diffjit.transforms.reverse.policy import is_cheap
 
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 _MOST = 400  # operations of a body
@@ -335,9 +336,14 @@ class Batched:
     # Whether it is worth it
 
     def _pays(self) -> None:
-        """Loops inside are what LLVM does not see through; numbers alone it vectorises, whole arrays are vectorised."""
-        if not any(op.kind == "for" for op in self.inside):
+        """LLVM does not see through loops inside, nor functions like `exp`, which are faster of many (`vecmath`)."""
+        if not any(op.kind == "for" or self._is_dear(op) for op in self.inside):
             raise Unfit
+
+    def _is_dear(self, op: Op) -> bool:
+        """Whether a function of a number takes much longer than the same of many."""
+        dear = op.row.by_element and op.row.cost is Cost.DEAR and isinstance(op.out.type, Scalar)
+        return dear and op.out in self.varying and not is_cheap(op)
 
     def arrays(self) -> Iterator[Value]:
         """The arrays that differ from turn to turn, and those that the counter picks rows from in inner loops."""

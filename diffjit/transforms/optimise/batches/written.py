@@ -37,6 +37,7 @@ class Batch:
         self.narrow: set[Value] = set()  # parts of arrays that all turns see, which are written to: views without those
         self.now: dict[Value, Value] = {}  # what stands for a value of the loop
         self.rows: dict[tuple[Value, int, int], Value] = {}
+        self.seen: dict[tuple[Any, ...], Value] = {}  # what the counter picks of arrays that nobody changes
         self.sums: set[Value] = set()  # arguments of inner loops that are added up in place
         self.head = Block()  # what each batch begins with
 
@@ -333,11 +334,20 @@ class Batch:
                 rows = self._viewed(rows, spec, others, op)
             self.now[op.out] = rows
             return
-        self.now[op.out] = part = self._slice(op, op.out.type.dims if isinstance(op.out.type, Array) else ())
-        if op.kind == "view" and self.found.is_written(op.inputs[0]):
+        dims = op.out.type.dims if isinstance(op.out.type, Array) else ()
+        written = self.found.is_written(op.inputs[0])
+        if op.kind == "view" and written:
+            self.now[op.out] = self._slice(op, dims)
             self.narrow.add(op.out)
+        elif written or self.build.block is not self.head:
+            self.now[op.out] = self._padded(self._slice(op, dims))
         else:
-            self.now[op.out] = self._padded(part)
+            spec, others = self._others(op, place.axis)
+            numbers = (v if const_of(v) is None else const_of(v) for v in others)
+            key = (self._same(op.inputs[0]), place.axis, place.shift, spec, *numbers)
+            if key not in self.seen:
+                self.seen[key] = self._padded(self._slice(op, dims))
+            self.now[op.out] = self.seen[key]
 
     def _slice(self, op: Op, dims: tuple[Dim, ...]) -> Value:
         """A view of the parts of the turns that there are, the turns last."""
