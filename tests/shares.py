@@ -15,17 +15,17 @@ from pathlib import Path
 
 from tests.budget import LISTED, SHARES, family
 
-CASE = 1.5
-FILE = 3.0
+CASE = 1.0
+FILE = 1.5
 MORE = {  # each case is another program
-    "tests/scipy/test_rows.py": 30.0,
-    "tests/test_verbs.py": 20.0,
-    "tests/test_fuzz.py": 10.0,
-    "tests/primitives/test_library.py": 30.0,
-    "tests/api/test_foreign.py": 10.0,
-    "tests/cuda/test_kernels.py": 10.0,
+    "tests/scipy/test_rows.py": 15.0,
+    "tests/test_verbs.py": 10.0,
+    "tests/test_fuzz.py": 5.0,
+    "tests/primitives/test_library.py": 15.0,
+    "tests/api/test_foreign.py": 5.0,
+    "tests/cuda/test_kernels.py": 5.0,
 }
-ALL = ("test_corpus.py", "test_docs.py", "golden/", "errors/", "ir/")
+ALL = ("test_corpus.py", "test_docs.py", "golden/", "errors/", "ir/", "batches/")
 
 
 def dealt(tests, seconds):

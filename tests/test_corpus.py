@@ -64,7 +64,7 @@ def check(name, mode, backend):
 
 # With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, each program has one of these
 # derivatives, in turn by its name, by which every second one is compiled, unless that takes seconds (`slow.txt`). As
-# Python text it runs in the other modes, a third of the programs at second order, which tests the gradient too.
+# Python text it runs in the other modes, a fifth of the programs at second order, which tests the gradient too.
 COMPILED_BY = ("jvp", "vjp", "grad")
 
 
@@ -87,7 +87,7 @@ def compiled(name, mode):
 
 def as_python(name, mode):
     """Whether the short suite runs a program as Python text in a mode."""
-    second = case(name).supports("second") and turn(name, 9) // 3 == 0
+    second = case(name).supports("second") and turn(name, 5) == 0
     return second if mode == "second" else not compiled(name, mode) and not (mode == "grad" and second)
 
 

