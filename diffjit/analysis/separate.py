@@ -227,8 +227,12 @@ class Separation:
         return [cls for cls, writes in self.memory.writes.items() if any(op in known for op in writes)]
 
     def root(self, cls: Any, loop: Op) -> Value | None:
-        """The array that is there before a loop and that all of a class of memory is views of; None without."""
-        roots = [v for v in self.memory.members.get(cls, []) if v.op is None or not is_view(v.op)]
+        """The array that is there before a loop and that all of a class of memory is views of; None without.
+
+        What another branch makes, and what branches join behind the loop, is not there while it runs.
+        """
+        made = [v for v in self.memory.members.get(cls, []) if v.op is None or not is_view(v.op)]
+        roots = [v for v in made if self.order.visible(v, loop) or self.order.inside(v, loop)]
         alone = len(roots) == 1 and isinstance(roots[0].type, Array) and not self.order.inside(roots[0], loop)
         return roots[0] if alone else None
 

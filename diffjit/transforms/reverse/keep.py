@@ -7,6 +7,7 @@ in an array indexed by the loops' counters (trip counts known on entry) or on a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import pairwise
@@ -22,12 +23,14 @@ from diffjit.ir.checks import fitting, relying
 from diffjit.ir.nodes import LABELS, Block, Function, Op, Value, const_of, is_const, without_labels
 from diffjit.ir.ops import Raises
 from diffjit.ir.raising import is_length, may_raise
-from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym
+from diffjit.ir.types import INT, Array, Dim, List, Scalar, Stack, Sym, Type
 from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
 from diffjit.transforms.reverse.lengths import AskedLengths, note_length
 from diffjit.transforms.reverse.policy import Policy
 from diffjit.transforms.reverse.undo import Undo, needed
+
+_SMALL = 512  # numbers of an array that is copied to a tape
 
 
 @dataclass(slots=True, eq=False)
@@ -328,6 +331,8 @@ class Keeper:
         source = self.copied.get(v)
         if source is not None and (nest := self._rows(source, loops)):
             return self._record_in_rows(v, source, c, nest)
+        if _is_small(v.type) and (nest := self.rectangular(loops)):
+            return self._record_as_row(v, c, nest)
         outer = loops[-1]
         home = self.order.places[outer].path[-1][0]
         with self.forward_ops(self.before, outer, home) as b:
@@ -441,6 +446,30 @@ class Keeper:
 
     def _record_in_rows(self, v: Value, source: Value, c: Context, shape: list[Op]) -> Value:
         """Copies of an array as rows of a tape, in place of arrays on a stack."""
+        tape = self._tape_of_rows(v, source, shape)
+        copy = v.op
+        assert copy is not None
+        ops = next(ops for ops in self._emitted() if copy in ops)
+        at = ops.index(copy)
+        into = Block()
+        with self.build.inside(into):
+            self._write_row(self.build, tape, source, shape)
+        for op in into.ops:
+            op.loc = copy.loc
+            for out in op.outputs:
+                out.block = c.fwd
+        ops[at : at + 1] = into.ops
+        return self._row_back(v, tape, c, shape)
+
+    def _record_as_row(self, v: Value, c: Context, shape: list[Op]) -> Value:
+        """A few numbers, whose count is known, as a row of a tape: copied faster than an array is put on a stack."""
+        tape = self._tape_of_rows(v, v, shape)
+        with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
+            self._write_row(b, tape, v, shape)
+        return self._row_back(v, tape, c, shape)
+
+    def _tape_of_rows(self, v: Value, source: Value, shape: list[Op]) -> Value:
+        """A tape, made before the loops, with a row of a source's lengths for each of their iterations."""
         outer, ty = shape[0], source.type
         assert isinstance(ty, Array)
         home = self.order.places[outer].path[-1][0]
@@ -450,30 +479,28 @@ class Keeper:
                 b.value("trip", [self.hoisted(b, x, outer, scope) for x in loop.inputs[:3]], INT) for loop in shape
             ]
             dims: list[Dim] = [Sym() for _ in lengths]
-            lengths += [b.value("dim", [source], INT, axis=k) for k in range(ty.ndim)]
+            lengths += [
+                b.const(d) if isinstance(d, int) else b.value("dim", [source], INT, axis=k)
+                for k, d in enumerate(ty.dims)
+            ]
             whole = Array(ty.dtype, (*dims, *ty.dims), "C")
             tape = b.value("empty", lengths, whole, name=f"{source.name or 'array'}_tape", order="C", record="tape")
         self.tapes[v] = tape
-        spec = ("i",) * len(shape) + (":",) * ty.ndim
-        copy = v.op
-        assert copy is not None
-        ops = next(ops for ops in self._emitted() if copy in ops)
-        at = ops.index(copy)
-        into = Block()
-        with self.build.inside(into):
-            row = self.build.value(
-                "view", [tape, *self._index(self.build, shape)], ty, spec=spec, **fitting(tape, "recording")
-            )
-            self.build.op("assign", [row, source])
-        for op in into.ops:
-            op.loc = copy.loc
-            for out in op.outputs:
-                out.block = c.fwd
-        ops[at : at + 1] = into.ops
+        return tape
+
+    def _write_row(self, b: Builder, tape: Value, source: Value, shape: list[Op]) -> None:
+        spec = ("i",) * len(shape) + (":",) * source.type.ndim
+        row = b.value("view", [tape, *self._index(b, shape)], source.type, spec=spec, **fitting(tape, "recording"))
+        b.op("assign", [row, source])
+
+    def _row_back(self, v: Value, tape: Value, c: Context, shape: list[Op]) -> Value:
         reached = self.kept(tape, c)
         index = self._index_back(c, shape)
+        spec = ("i",) * len(shape) + (":",) * v.type.ndim
         with self.build.inside(c.spot):
-            return self.build.value("view", [reached, *index], ty, name=v.name, spec=spec, **fitting(tape, "recording"))
+            return self.build.value(
+                "view", [reached, *index], v.type, name=v.name, spec=spec, **fitting(tape, "recording")
+            )
 
     def _emitted(self) -> Iterator[list[Op]]:
         for place in (self.before, self.after):
@@ -566,6 +593,13 @@ class Keeper:
             self.snapshot_of[key] = copy
             self.copied[copy] = v
         return self.kept(self.snapshot_of[key], context)
+
+
+def _is_small(ty: Type) -> bool:
+    """Whether an array has few numbers, and the text says how many."""
+    if not isinstance(ty, Array) or ty.layout != "C" or not ty.dims or not all(isinstance(d, int) for d in ty.dims):
+        return False
+    return 0 < math.prod(d for d in ty.dims if isinstance(d, int)) <= _SMALL
 
 
 def _few(nest: list[Op]) -> bool:
