@@ -879,4 +879,11 @@ MUTATIONS = (
         "return True",
         "tests/batches/test_batches.py -k overlap",
     ),
+    Mutation(
+        "what is added to later is recorded as a copy",
+        "transforms/reverse/keep.py",
+        "if _is_small(v.type) and self._is_value(v) and (nest",
+        "if _is_small(v.type) and (nest",
+        "tests/transforms/test_rows_of_tapes.py",
+    ),
 )

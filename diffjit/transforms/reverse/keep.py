@@ -331,7 +331,7 @@ class Keeper:
         source = self.copied.get(v)
         if source is not None and (nest := self._rows(source, loops)):
             return self._record_in_rows(v, source, c, nest)
-        if _is_small(v.type) and (nest := self.rectangular(loops)):
+        if _is_small(v.type) and self._is_value(v) and (nest := self.rectangular(loops)):
             return self._record_as_row(v, c, nest)
         outer = loops[-1]
         home = self.order.places[outer].path[-1][0]
@@ -467,6 +467,13 @@ class Keeper:
         with self.forward_ops(self.at_end, c.fwd, c.fwd) as b:
             self._write_row(b, tape, v, shape)
         return self._row_back(v, tape, c, shape)
+
+    def _is_value(self, v: Value) -> bool:
+        """Whether a copy of an array is as good as the array: it is the program's own, and never changes.
+
+        Shadows are recorded to be added to, and what is undone, to be written to.
+        """
+        return v.op is not None and v.op in self.order.places and not self.memory.written(v)
 
     def _tape_of_rows(self, v: Value, source: Value, shape: list[Op]) -> Value:
         """A tape, made before the loops, with a row of a source's lengths for each of their iterations."""
