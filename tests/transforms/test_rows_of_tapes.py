@@ -1,4 +1,4 @@
-"""Arrays of few numbers, of which the text says how many, are recorded as rows of tapes: not those that change later."""
+"""Arrays of few numbers, of which the text says how many, are recorded as rows of tapes, but for what changes later."""
 
 import numpy as np
 import pytest
