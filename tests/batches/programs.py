@@ -215,7 +215,8 @@ class Writer(Lines):
             self.number()
             return
         name, held = self.new("q"), self.pick(self.rows) if self.rows else ""
-        self.put(f"{name} = {self.draw.choice(('0.0', self.real(1)))}")
+        first = ("0.0", self.real(1), f"{held}[0]", f"{held}[-1]") if held else ("0.0", self.real(1))
+        self.put(f"{name} = {self.draw.choice(first)}")
         outer = self.draw.choice(("range(d)", "range(d)", "range(1, d)", "range(d - 1, -1, -1)"))
         self.put(f"for j in {outer}:")
         self.depth += 1
@@ -229,6 +230,7 @@ class Writer(Lines):
                 f"rows[i, j] += {self.real(1)}",
             ]
             if held:
+                lines += [f"{name} = {held}[j]", f"{name} = {held}[j - 1] * {self.real(1)}"]
                 lines += [
                     f"{held}[j] = {self.real()}",
                     f"{held}[j] += {self.real()}",
@@ -270,7 +272,8 @@ class Writer(Lines):
             self.array()
             return
         a, b = self.pick(self.rows), self.new("a")
-        self.put(f"{b} = {a}{self.draw.choice(('', '[:]', '[::-1]'))}", f"{b}[0] = {self.real(1)}")
+        self.put(f"{b} = {a}{self.draw.choice(('', '[:]', '[::-1]', f' if k > 8 else {self.pick(self.rows)}'))}")
+        self.put(f"{b}[0] = {self.real(1)}")
         if not self.place and not self.item:
             self.rows.append(b)
 

@@ -54,6 +54,20 @@ def held(x):
     return total
 
 
+def behind(x):
+    total = 0.0
+    for b in range(3):
+        m = np.zeros((3, 2, 6))
+        for j in range(3):
+            m[j, 1] = np.sin(x[j : j + 6] * (b + 1.0))
+        last = m[0, 0]
+        for j in range(3):
+            last = m[j, 1].copy()
+            m[j, 0] += last
+        total += np.sum(last * last) + np.sum(m[:, 0] ** 3)
+    return total
+
+
 def swapped(x):
     a, b = np.ones(6), np.full(6, 0.5)
     for i in range(len(x)):
@@ -64,7 +78,7 @@ def swapped(x):
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
-@pytest.mark.parametrize("f", [fresh, carried, matrices, held, swapped], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [fresh, carried, matrices, held, behind, swapped], ids=lambda f: f.__name__)
 def test_derivatives(f, backend):
     x = np.linspace(0.1, 0.9, 12)
     dj.check_grads(f, (x,), order=2 if backend == "python" else 1, backend=backend)

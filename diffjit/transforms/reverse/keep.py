@@ -60,6 +60,7 @@ class Keeper:
     def __init__(self, memory: Memory, bounds: Bounds, build: Builder, undo: Undo | None) -> None:
         self.order, self.bounds = memory.order, bounds
         self.memory = memory
+        self.own = frozenset(memory.refs)  # the program's references: shadows come later
         self.build = build
         self.before: dict[Op, list[Op]] = {}
         self.after: dict[Op, list[Op]] = {}
@@ -469,11 +470,12 @@ class Keeper:
         return self._row_back(v, tape, c, shape)
 
     def _is_value(self, v: Value) -> bool:
-        """Whether a copy of an array is as good as the array: it is the program's own, and never changes.
+        """Whether a copy of an array is as good as the array: the program has computed it, and never changes it.
 
         Shadows are recorded to be added to, and what is undone, to be written to.
         """
-        return v.op is not None and v.op in self.order.places and not self.memory.written(v)
+        computed = v.op is not None and (v.op.row.by_element or v.op.row.same)
+        return computed and v in self.own and not self.memory.written(v)
 
     def _tape_of_rows(self, v: Value, source: Value, shape: list[Op]) -> Value:
         """A tape, made before the loops, with a row of a source's lengths for each of their iterations."""

@@ -374,7 +374,7 @@ class Batched:
         if found != len(self.users.get(op.out, ())):
             return True
         targets = list(self.memory.writes.get(cls, ()))
-        between = set(block.ops[here + 1 : last])
+        between = set(block.ops[here + 1 : last + bool(block.ops[last].regions)])
         return any(b.ops[k] in between for w in targets for b, k in self.order.places[w].path)
 
     def adds(self, loop: Op, k: int) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import Check
 from diffjit.ir.nodes import BATCHES, Block, Function, Op, Value, const_of, without_labels
-from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym, permuted_layout
+from diffjit.ir.types import BOOL, INT, Array, Dim, Scalar, Sym, Type, permuted_layout
 from diffjit.ir.walk import carried, initial, rename
 from diffjit.transforms.lengths import Lengths, Unknown
 from diffjit.transforms.optimise.batches.found import LEAST, Batched, Unfit
@@ -242,6 +242,13 @@ class Batch:
     def _type(self, ty: Any) -> Array:
         return Array(ty.dtype, (*(ty.dims if isinstance(ty, Array) else ()), WIDTH), "C")
 
+    def _joint_type(self, v: Value) -> Type:
+        """The type of what control flow joins: arrays may be views."""
+        if not self.found.differs(v):
+            return v.type
+        ty = self._type(v.type)
+        return Array(ty.dtype, ty.dims, "A") if isinstance(v.type, Array) else ty
+
     def _lengths_of(self, v: Value) -> list[Value]:
         return [self.build.value("dim", [v], INT, axis=k) for k in range(v.type.ndim)]
 
@@ -269,7 +276,9 @@ class Batch:
         if not self.found.differs(place):
             return self._same(v)
         there = self.found.differs(v) and v.type.dtype.kind not in "iu" and v not in self.narrow
-        return self.now[v] if there else self._spread(v)
+        if not there or (isinstance(v.type, Scalar) and self.now[v].type.layout != "C"):
+            return self._spread(v)
+        return self.now[v]
 
     # Operations
 
@@ -571,7 +580,7 @@ class Batch:
                 added.add(k)
                 continue
             inputs.append(self._as(first, out))
-            new = self.now[arg] = Value(self._type(arg.type) if self.found.differs(out) else arg.type, arg.name)
+            new = self.now[arg] = Value(self._joint_type(out), arg.name)
             new.block = body
             body.args.append(new)
         with self.build.inside(body):
@@ -590,7 +599,7 @@ class Batch:
         self._joined(op, inputs, [body], [op.outputs[k] for k in kept])
 
     def _joined(self, op: Op, inputs: list[Value], regions: list[Block], outs: list[Value]) -> None:
-        types = [self._type(v.type) if self.found.differs(v) else v.type for v in outs]
+        types = [self._joint_type(v) for v in outs]
         made = self.build.op(op.kind, inputs, types, regions=regions, **without_labels(op.attrs))
         for old, new in zip(outs, made.outputs, strict=True):
             new.name = old.name
