@@ -422,7 +422,9 @@ class Batch:
         rest = self._cut(whole, (self.size, None), Sym())
         one = self._cut(part, (self._int("subtract", self.size, build.const(1)), self.size), 1)
         build.op("assign", [rest, one])
-        return whole
+        if any(isinstance(d, Sym) for d in dims):
+            return whole
+        return build.value("copy", [whole], ty, name=part.name, order="C")  # never written to: it may be a tape's row
 
     def _turns(self, v: Value) -> Value:
         """Without the repetitions."""
