@@ -297,14 +297,15 @@ class Arith(Mixin):
         if is_none(dtype) and casting.obj == "same_kind":
             return args
         operands = [self.number(a) for a in args]
-        given, chosen = [_operand(o.type) for o in operands], None if is_none(dtype) else self.dtype_of(dtype)
+        types: list[Any] = [o.type for o in operands]
+        given, chosen = list(map(_operand, types)), None if is_none(dtype) else self.dtype_of(dtype)
         if all(isinstance(g, type) for g in given):
             given = [np.dtype(g) for g in given]
         signature = (*(None for _ in given), chosen)
         try:
             found = ufunc.resolve_dtypes((*given, None), signature=signature, casting=casting.obj)
         except (TypeError, ValueError) as error:
-            kinds = ", ".join(str(o.type.dtype) for o in operands)
+            kinds = ", ".join(str(t.dtype) for t in types)
             meant = f"dtype={chosen}, casting={casting.obj!r}" if chosen else f"casting={casting.obj!r}"
             problem = f"`{ufunc.__name__}` does not take {kinds} with {meant}"
             cure = "convert the operands first (x.astype(...)), or say casting='unsafe'"
