@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ class Arith(Mixin):
             return self._of_mixed(kind, operands, weak=weak, name=name)
         ty = self._ew_type(kind, types, args, weak=weak)
         if self.handlers and not (ROWS[kind].boolean or getattr(ty, "weak", False)):
-            for operand in operands:
+            for operand in operands if kind != "where" or where_tests() else ():
                 self.check_fits(operand, ty.dtype)
         return self.build.value(kind, operands, ty, name=name)
 
@@ -491,6 +492,16 @@ class Arith(Mixin):
         if value.type.dtype.kind == "c" and dtype.kind != "c":
             raise self.type_problem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
         return value
+
+
+@cache
+def where_tests() -> bool:
+    """Whether `np.where` refuses Python's ints that do not fit, as NumPy 2.5 does; before, they wrapped."""
+    try:
+        np.where([True], np.zeros(1, np.uint8), 300)
+    except OverflowError:
+        return True
+    return False
 
 
 def _is(number: Any, value: int) -> bool:

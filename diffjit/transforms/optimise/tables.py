@@ -24,7 +24,7 @@ from diffjit.ir.checks import fitting, inherit
 from diffjit.ir.nodes import TRIED, Block, Function, Op, Value, const_of, is_const, is_view, without_labels
 from diffjit.ir.types import INT, Array, Scalar, Sym
 from diffjit.ir.walk import clone, dce, has_exit, uses, walk
-from diffjit.transforms.reverse.policy import is_cheap
+from diffjit.transforms.reverse.policy import is_dear
 
 _SUMS = frozenset({"sum", "prod"})
 _INTEGERS = frozenset({"add", "subtract", "negative", "cast", "dim", "trip"})
@@ -66,9 +66,7 @@ def _is_dear(op: Op) -> bool:
         return False
     if TRIED in op.attrs:
         return False
-    if op.kind == "power":
-        return const_of(op.inputs[1]) not in (2, 3, 0.5, -1)
-    return op.kind in _SUMS or (op.row.by_element and not is_cheap(op))
+    return op.kind in _SUMS or is_dear(op)
 
 
 class _Tables:

@@ -19,6 +19,13 @@ def is_cheap(op: Op) -> bool:
     return op.row.by_element and op.row.cost <= Cost.SLOW
 
 
+def is_dear(op: Op) -> bool:
+    """Whether an elementwise operation takes much longer than a few products."""
+    if op.kind == "power" and const_of(op.inputs[1]) in (2, 3, 0.5, -1):
+        return False
+    return op.row.by_element and not is_cheap(op)
+
+
 @dataclass(slots=True, eq=False)
 class Settled:
     """An array that does not change while a loop runs, so that one copy before the loop serves all that it reads."""

@@ -17,11 +17,11 @@ from diffjit.analysis.manager import Analyses
 from diffjit.analysis.separate import Separation
 from diffjit.dataclass import dataclass
 from diffjit.ir.nodes import CHECKS, LANES, TRIED, Block, Op, Value, const_of
-from diffjit.ir.ops import Cost, Raises, Reads
+from diffjit.ir.ops import Raises, Reads
 from diffjit.ir.raising import inner_lengths_agree, may_raise, shapes_agree
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import blocks, carried, free_values, has_exit, initial, walk
-from diffjit.transforms.reverse.policy import is_cheap
+from diffjit.transforms.reverse.policy import is_dear
 
 _FLOAT, _BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 _MOST = 400  # operations of a body
@@ -342,8 +342,7 @@ class Batched:
 
     def _is_dear(self, op: Op) -> bool:
         """Whether a function of a number takes much longer than the same of many."""
-        dear = op.row.by_element and op.row.cost is Cost.DEAR and isinstance(op.out.type, Scalar)
-        return dear and op.out in self.varying and not is_cheap(op)
+        return is_dear(op) and isinstance(op.out.type, Scalar) and op.out in self.varying
 
     def arrays(self) -> Iterator[Value]:
         """The arrays that differ from turn to turn, and those that the counter picks rows from in inner loops."""
