@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from diffjit.analysis.integers.bounds import Form, chosen
+from diffjit.analysis.integers.bounds import Form, chosen, entries
 from diffjit.analysis.manager import analyses
 from diffjit.ir.nodes import LANES, Block, Function, Op, Value, const_of, is_view
 from diffjit.ir.ops import Reads
@@ -179,20 +179,14 @@ class Separation:
         """The axes along which each iteration takes a slice of its own, from one sum with the counter to another."""
         counter = loop.regions[0].args[0]
         bounds = self.known.bounds
-        rest = iter(op.inputs[1:])
-        axis = 0
-        for entry in op.attrs["spec"]:
-            if isinstance(entry, tuple):
-                start, stop, step = (next(rest) if flag else None for flag in entry[1:])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                if start is not None and stop is not None and step is None:
-                    e = bounds.of(start)
-                    by = e.terms.get(counter, 0)
-                    left = bounds.of(stop).plus(e, -1)
-                    if by > 0 and len(e.terms) == 1 and by * least + e.constant >= 0 and self._reaches(left, by):
-                        yield axis, (e.constant, by, left.constant, frozenset(left.terms.items()))
-            elif entry == "i":
-                next(rest)
-            axis += entry != "n"
+        for axis, entry, ints in entries(op, 1):
+            if entry != ("s", True, True, None):
+                continue
+            start, stop = map(bounds.of, ints)
+            by = start.terms.get(counter, 0)
+            left = stop.plus(start, -1)
+            if by > 0 and len(start.terms) == 1 and by * least + start.constant >= 0 and self._reaches(left, by):
+                yield axis, (start.constant, by, left.constant, frozenset(left.terms.items()))
 
     def _reaches(self, length: Form, most: int) -> bool:
         """Whether a sum is at most a number."""

@@ -123,7 +123,11 @@ def main() -> None:
     done: list[bool] = []
     from diffjit.transforms import pipeline
 
-    pipeline.in_batches = lambda function: done.append(batched(function)) or done[-1]  # type: ignore[func-returns-value]
+    def noted(function: Any) -> bool:
+        done.append(batched(function))
+        return done[-1]
+
+    pipeline.in_batches = noted
     for seed in range(int(first), int(last)):
         if time.monotonic() - start > float(seconds):
             break

@@ -28,20 +28,22 @@ _MOST = 12  # terms of a sum, and conditions that are tried
 _SLACK = 8  # a loop over all but the edges goes over all
 
 
-def chosen(op: Op, first: int) -> Iterator[tuple[int, Value]]:
-    """The axes along which a load, store or view takes one element, and the index there."""
+def entries(op: Op, first: int) -> Iterator[tuple[int, Any, list[Value]]]:
+    """What a load, store or view says of each axis, as in a view's spec, and the ints among its operands for that."""
     base = op.inputs[0].type
     assert isinstance(base, Array)
     spec: Any = op.attrs["spec"] if op.kind == "view" else ["i"] * base.ndim
     rest = iter(op.inputs[first:])
     axis = 0
     for entry in spec:
-        if entry == "i":
-            yield axis, next(rest)
-        elif isinstance(entry, tuple):
-            for _ in filter(None, entry[1:]):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                next(rest)
+        count = sum(flag is not None for flag in entry[1:]) if isinstance(entry, tuple) else int(entry == "i")  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        yield axis, entry, [next(rest) for _ in range(count)]
         axis += entry != "n"
+
+
+def chosen(op: Op, first: int) -> Iterator[tuple[int, Value]]:
+    """The axes along which a load, store or view takes one element, and the index there."""
+    return ((axis, ints[0]) for axis, entry, ints in entries(op, first) if entry == "i")
 
 
 class Bounds:

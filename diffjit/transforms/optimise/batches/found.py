@@ -345,10 +345,8 @@ class Batched:
         return is_dear(op) and isinstance(op.out.type, Scalar) and op.out in self.varying
 
     def arrays(self) -> Iterator[Value]:
-        """The arrays that differ from turn to turn, and those that the counter picks rows from in inner loops."""
-        for v in self.varying:
-            if isinstance(v.type, Array):
-                yield v
+        """The arrays that differ from turn to turn."""
+        return (v for v in self.varying if isinstance(v.type, Array))
 
     def outer_arrays(self) -> list[Value]:
         """The arrays that are there in front of the loop, and that it reads."""
@@ -372,7 +370,7 @@ class Batched:
                 last, found = k, found + block.ops[k].inputs.count(op.out)
         if found != len(self.users.get(op.out, ())):
             return True
-        targets = list(self.memory.writes.get(cls, ()))
+        targets = self.memory.writes.get(cls, ())
         between = set(block.ops[here + 1 : last + bool(block.ops[last].regions)])
         return any(b.ops[k] in between for w in targets for b, k in self.order.places[w].path)
 

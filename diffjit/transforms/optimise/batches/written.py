@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit.analysis.integers.bounds import entries
 from diffjit.ir.build import Builder
 from diffjit.ir.checks import Check
 from diffjit.ir.nodes import BATCHES, Block, Function, Op, Value, const_of, without_labels
@@ -76,10 +77,9 @@ class Batch:
         lengths = Lengths(build, {}, [found.body], dict.fromkeys(outside))
         longest = self._longest(lengths)
         test = build.value("greater_equal", [self.turns, build.const(LEAST)], BOOL)
-        limit = build.const(_LONG)
         if const_of(longest) is None:
-            test = self._and(test, build.value("less_equal", [longest, limit], BOOL))
-        elif const_of(longest) > const_of(limit):
+            test = self._and(test, build.value("less_equal", [longest, build.const(_LONG)], BOOL))
+        elif const_of(longest) > _LONG:
             raise Unfit
         pairs: dict[tuple[Value, Value], None] = {}
         for a, j, b, k in found.equal:
@@ -320,9 +320,8 @@ class Batch:
             inputs = [self._wide(v) for v in op.inputs]
             self.now[op.out] = self._made(op, kind, inputs)
 
-    def _made(self, op: Op, kind: str, inputs: list[Value], **attrs: Any) -> Value:
-        attrs = {**without_labels(op.attrs), **attrs}
-        return self.build.value(kind, inputs, self._type(op.out.type), name=op.out.name, **attrs)
+    def _made(self, op: Op, kind: str, inputs: list[Value]) -> Value:
+        return self.build.value(kind, inputs, self._type(op.out.type), name=op.out.name, **without_labels(op.attrs))
 
     def _plain(self, op: Op) -> None:
         """The same in all turns."""
@@ -362,24 +361,19 @@ class Batch:
         """A view of the parts of the turns that there are, the turns last."""
         build, place = self.build, self.found.picked[op]
         base = self._same(op.inputs[0])
-        indices = iter(op.inputs[op.row.indices_at or 0 :])
         spec: list[Any] = []
         inputs: list[Value] = [base]
-        axis = turns = where = 0
-        for entry in op.attrs["spec"] if op.kind == "view" else ("i",) * base.type.ndim:
+        turns = where = 0
+        for axis, entry, ints in entries(op, op.row.indices_at or 0):
             if entry == "i" and axis == place.axis:
-                next(indices)
-                low, high = self._span(place.shift)
                 spec.append(("s", True, True, None))
-                inputs += [low, high]
+                inputs += self._span(place.shift)
                 turns = where
                 where += 1
             else:
                 spec.append(entry)
-                count = 1 if entry == "i" else 0 if entry in (":", "n") else sum(p is not None for p in entry[1:])
-                inputs += [self._same(next(indices)) for _ in range(count)]
+                inputs += map(self._same, ints)
                 where += entry != "i"
-            axis += entry != "n"
         wide = (*dims[:turns], self.left, *dims[turns:])
         part = build.value("view", inputs, Array(base.type.dtype, wide, "A"), name=op.inputs[0].name, spec=tuple(spec))
         if turns == len(dims):
@@ -389,18 +383,10 @@ class Batch:
 
     def _others(self, op: Op, picked: int) -> tuple[tuple[Any, ...], list[Value]]:
         """What is chosen along the other axes."""
-        indices = iter(op.inputs[op.row.indices_at or 0 :])
-        spec: list[Any] = []
-        inputs: list[Value] = []
-        axis = 0
-        for entry in op.attrs["spec"] if op.kind == "view" else ("i",) * op.inputs[0].type.ndim:
-            count = 1 if entry == "i" else 0 if entry in (":", "n") else sum(p is not None for p in entry[1:])
-            chosen = [next(indices) for _ in range(count)]
-            if axis != picked or entry == "n":
-                spec.append(entry)
-                inputs += map(self._same, chosen)
-            axis += entry != "n"
-        return tuple(spec), inputs
+        others = [
+            (entry, ints) for axis, entry, ints in entries(op, op.row.indices_at or 0) if axis != picked or entry == "n"
+        ]
+        return tuple(entry for entry, _ in others), [self._same(v) for _, ints in others for v in ints]
 
     def _viewed(self, base: Value, spec: tuple[Any, ...], indices: list[Value], op: Op) -> Value:
         """A view that keeps the turns."""
