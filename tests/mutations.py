@@ -886,4 +886,25 @@ MUTATIONS = (
         "if _is_small(v.type) and (nest",
         "tests/transforms/test_rows_of_tapes.py",
     ),
+    Mutation(
+        "arrays that a tape keeps stand in the same place",
+        "lowering/runtime/slots.py",
+        "b.store(left, b.gep(slot, [I64(0), I32(CAPACITY)]))",
+        "b.store(b.add(left, total), b.gep(slot, [I64(0), I32(CAPACITY)]))",
+        "tests/lowering/test_shelves.py",
+    ),
+    Mutation(
+        "a block of arrays goes too early",
+        "lowering/runtime/slots.py",
+        'b.call(declared(b, "NRT_incref", llvm_ir.VoidType(), REFERENCE), [block])',
+        "pass",
+        "tests/lowering/test_shelves.py",
+    ),
+    Mutation(
+        "readers share a copy though something is written between them",
+        "transforms/reverse/snapshots.py",
+        "if where is block and not self.keeper.memory.written_between(v, block, *between):",
+        "if where is block:",
+        "tests/transforms/test_snapshots.py",
+    ),
 )

@@ -18,7 +18,7 @@ from diffjit.analysis.integers.dependence import Access, Dependence, access, wri
 from diffjit.analysis.integers.sums import Sums
 from diffjit.analysis.order import Order
 from diffjit.ir.aliases import Classes, Edge, edges, held, is_silent
-from diffjit.ir.nodes import Function, Op, Value
+from diffjit.ir.nodes import Block, Function, Op, Value
 from diffjit.ir.types import Array, List, Stack, is_float, is_ref
 from diffjit.ir.walk import walk
 
@@ -248,6 +248,14 @@ class Memory(Classes):
     def written_within(self, ref: Value, loop: Op) -> bool:
         """Whether anything of the reference's class is written while a loop runs."""
         return any(self._within(write, loop) for write in self.writes.get(self.find(ref), ()))
+
+    def written_between(self, ref: Value, block: Block, first: int, end: int) -> bool:
+        """Whether operations of a block, or what is inside them, write to anything of the reference's class."""
+        return any(
+            where is block and first <= at < end
+            for write in self.writes.get(self.find(ref), ())
+            for where, at in self.order.places[write].path
+        )
 
     def overwritten(self, store: Op) -> bool:
         """Whether an element that was stored may be written again before the forward sweep ends."""

@@ -1,4 +1,4 @@
-"""Where the coefficients of `vecmath_*` come from: best approximations by Remez exchange, in 40 digits."""
+"""Where the coefficients of `vecmath` come from: best approximations by Remez exchange, in 40 digits."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ import pytest
 import diffjit as dj
 from diffjit.lowering.calls import cpu
 from diffjit.lowering.calls.entry import wrapper
-from diffjit.lowering.runtime import vecmath_exp, vecmath_log, vecmath_special, vecmath_trig
-from diffjit.lowering.runtime.vecmath import VECTOR, out_of_range
+from diffjit.lowering.runtime.vecmath import VECTOR, exponential, logarithm, out_of_range, trigonometric
+from diffjit.lowering.runtime.vecmath import special as special_functions
 from diffjit.settings import settings
 from tests.lowering.remez import FITS
 
@@ -333,7 +333,7 @@ def test_loop_that_asks_for_the_range_is_vectorised(monkeypatch) -> None:
 @pytest.mark.parametrize("name", sorted(FITS))
 def test_coefficients(name: str) -> None:
     """The tables hold the best approximations that `remez` finds."""
-    families = (vecmath_exp, vecmath_log, vecmath_trig, vecmath_special)
+    families = (exponential, logarithm, trigonometric, special_functions)
     table = next(getattr(f, name.removesuffix("_SINGLE")) for f in families if hasattr(f, name.removesuffix("_SINGLE")))
     fit = FITS[name]
     if fit.double:

@@ -14,6 +14,7 @@ from llvmlite import ir as llvm_ir
 from numba.core import types
 
 from diffjit.lowering.llvm.numba_internals import IR
+from diffjit.lowering.loops.reuse import ALLOCATING
 
 _UNKNOWN = "unknown"
 _MOST = 96  # the lists of scopes are as long as there are arrays
@@ -98,7 +99,7 @@ class Scopes:
         if value.op != "call":
             return {_UNKNOWN}
         name = self.names.get(value.func.name, "")
-        if name.startswith(("empty_", "room_")):
+        if name.startswith(ALLOCATING):
             return {("allocation", key)}
         first = self.origins.get(value.args[0].name, set()) if value.args else {_UNKNOWN}
         if name in _SAME:

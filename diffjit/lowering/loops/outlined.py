@@ -20,6 +20,7 @@ from diffjit.ir.nodes import Op, Value
 from diffjit.ir.text import syntax
 from diffjit.ir.types import Array, Scalar
 from diffjit.ir.walk import walk
+from diffjit.lowering.loops import reuse
 from diffjit.lowering.text.spreading import Part, free_names, given_names, groups_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _has_value(v: Value) -> bool:
 
 def rooms_in(loop: ast.For) -> int:
     """How many rooms a loop takes."""
-    return sum(isinstance(n, ast.Name) and n.id.startswith("room_") for n in syntax.nodes(loop))
+    return sum(isinstance(n, ast.Name) and n.id.startswith(reuse.WITH_SLOT) for n in syntax.nodes(loop))
 
 
 def outline(

@@ -6,7 +6,8 @@
         total += gap @ gap
 
 A small array that nothing keeps beyond the iteration that makes it has room in a buffer of the function's own, which
-grows to the largest length seen. A view that nothing keeps holds no reference to memory that another variable holds.
+grows to the largest length seen. One that a tape keeps takes part of a larger block, which goes with the last of those
+that share it. A view that nothing keeps holds no reference to memory that another variable holds.
 Allocation, counting references and release take as long as a hundred additions.
 """
 
@@ -23,6 +24,9 @@ from diffjit.ir.walk import walk
 HOLD = "hold"
 declare(Row(HOLD, "a", "keeps a reference alive up to here (made while lowering)", raises=Raises.NEVER))
 
+WITH_SLOT = ("room_", "shelf_")  # how the names of functions begin that allocate from memory of the place they stand at
+ALLOCATING = ("empty_", *WITH_SLOT)
+
 LENT = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
 # The result may be one of the operands.
 _PASSES = frozenset({"call", "for", "while", "select", "unbroadcast"})
@@ -33,6 +37,13 @@ def passing(function: Function) -> set[Value]:
     kept = _kept(function)
     made = (v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs)
     return {v for v in made if isinstance(v.type, Array) and v not in kept}
+
+
+def recorded(function: Function) -> set[Value]:
+    """The arrays made in loops that are put on a tape."""
+    pushed = {op.inputs[1] for op in walk(function.body) if op.kind == "push"}
+    made = (v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs)
+    return {v for v in made if isinstance(v.type, Array) and v in pushed}
 
 
 def borrow(function: Function) -> set[Value]:

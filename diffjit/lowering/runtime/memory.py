@@ -36,13 +36,9 @@ from diffjit.lowering.llvm.elements import (
     wrapped,
 )
 from diffjit.lowering.llvm.exits import (
-    CAPACITY,
     REFERENCE,
-    ROOM,
-    inlined,
     note_failure,
     outline,
-    result_place,
     site,
     stop_if,
 )
@@ -62,7 +58,8 @@ def strides_of(builder: Any, array: Any, ndim: int) -> list[Any]:
     return [builder.extract_value(array, (STRIDES, k)) for k in range(ndim)]
 
 
-def _tuple_items(builder: Any, kind: Any, value: Any) -> list[Any]:
+def tuple_items(builder: Any, kind: Any, value: Any) -> list[Any]:
+    """The items of a tuple of numbers."""
     return [builder.extract_value(value, k) for k in range(len(kind))]
 
 
@@ -86,19 +83,18 @@ def moved(builder: Any, data: Any, offset: Any) -> Any:
 
 def allocated(context: Any, builder: Any, ty: Any, shape: list[Any], *, pinned: bool = False) -> Any:
     """A new contiguous array; `pinned`: notes that a device leaves for the host."""
-    size = _item_size(context, ty)
-    meminfo = _block(context, builder, site(context), size, shape, pinned=pinned)
+    size = item_size(context, ty)
+    meminfo = block_of(context, builder, site(context), size, shape, pinned=pinned)
     stop_if(context, builder, cgutils.is_null(builder, meminfo))
-    return _contiguous(context, builder, ty, meminfo, size, shape)
+    return contiguous(context, builder, ty, meminfo, size, shape)
 
 
-def _item_size(context: Any, ty: Any) -> Any:
+def item_size(context: Any, ty: Any) -> Any:
+    """The bytes of an element of an array type."""
     return I64(context.get_abi_sizeof(context.get_data_type(ty.dtype)))
 
 
-def _contiguous(
-    context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, shape: list[Any], data: Any = None
-) -> Any:
+def contiguous(context: Any, builder: Any, ty: Any, meminfo: Any, size: Any, shape: list[Any], data: Any = None) -> Any:
     """The struct of an array that fills a block of memory."""
     strides: list[Any] = []
     step = size
@@ -111,7 +107,7 @@ def _contiguous(
     return struct(context, builder, ty, meminfo, data, shape, strides)
 
 
-def _block(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any], *, pinned: bool = False) -> Any:
+def block_of(context: Any, builder: Any, place: list[Any], size: Any, shape: list[Any], *, pinned: bool = False) -> Any:
     """Memory for elements of a size; null when it was refused (and why is noted). Lengths are checked here."""
     memory = declared(builder, "NRT_MemInfo_alloc_aligned", REFERENCE, I64, I32)
     reserved = declared(builder, "NRT_MemInfo_alloc_safe_aligned_external", REFERENCE, I64, I32, REFERENCE)
@@ -184,7 +180,7 @@ def empty(spec: str, order: str = "C", *, pinned: bool = False) -> Any:
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (kind,) = kinds
-        shape = _tuple_items(builder, kind, args[0])
+        shape = tuple_items(builder, kind, args[0])
         return allocated(context, builder, types.Array(dtype, len(shape), order), shape, pinned=pinned)
 
     def typing(kind: Any) -> Any:
@@ -196,90 +192,6 @@ def empty(spec: str, order: str = "C", *, pinned: bool = False) -> Any:
 def notes(spec: str) -> Any:
     """`notes_float64((n,))`: what the parts of a nest leave for those who add it up."""
     return empty(spec, pinned=True)
-
-
-@cache
-def room(spec: str, order: str = "C") -> Any:
-    """`room_float64((n, m))`: an uninitialised array in memory that the same place uses again when it is next run.
-
-    The memory belongs to the function and the array holds no reference to it. What is too large for that is allocated.
-    """
-    dtype = numba_type(spec)
-
-    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        (kind,) = kinds
-        shape = _tuple_items(builder, kind, args[0])
-        ty = types.Array(dtype, len(shape), order)
-        counted = result_place(builder, REFERENCE)
-        arguments = [*site(context), _item_size(context, ty), context.lower.room(), counted, *shape]
-        name = f"diffjit_room_{len(shape)}{allocation.mode(context)}"
-        body = _room(context)
-        memory = builder.call(inlined(builder.module, name, REFERENCE, [a.type for a in arguments], body), arguments)
-        stop_if(context, builder, cgutils.is_null(builder, memory))
-        data = context.nrt.meminfo_data(builder, memory)
-        return _contiguous(context, builder, ty, builder.load(counted), arguments[2], shape, data)
-
-    def typing(kind: Any) -> Any:
-        return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
-
-    return operation(f"room_{spec}", 1, typing, emit)
-
-
-def _room(context: Any) -> Any:
-    """Emits: memory for an array, a slot's if it is enough; and where it belongs to the array, the reference to it."""
-
-    def emit(b: Any, *args: Any) -> None:
-        where, size, slot, counted, shape = list(args[:2]), *args[2:5], list(args[5:])
-        total, fits = size, cgutils.true_bit
-        for length in shape:
-            total = b.mul(total, length)
-            fits = b.and_(fits, b.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
-        room_for = b.load(b.gep(slot, [I64(0), I32(CAPACITY)]))
-        fits = b.and_(fits, b.icmp_unsigned("<=", total, room_for))
-        own = b.load(b.gep(slot, [I64(0), I32(ROOM)]))
-        fits = b.and_(fits, cgutils.is_not_null(b, own))  # an empty array fits where there is no room yet
-        b.store(llvm_ir.Constant(REFERENCE, None), counted)
-        with b.if_then(b.not_(fits), likely=False):
-            arguments = [*where, size, slot, *shape]
-            name = f"diffjit_grow_{len(shape)}{allocation.mode(context)}"
-            made = b.call(outline(b, name, _MADE, arguments, _grow(context)), arguments)
-            b.store(b.extract_value(made, 1), counted)
-            b.ret(b.extract_value(made, 0))
-            with_dead_end(b)
-        if checks(context):
-            allocation.fill_fresh(b, context.nrt.meminfo_data(b, own), total)
-        b.ret(own)
-
-    return emit
-
-
-_MADE = llvm_ir.LiteralStructType([REFERENCE, REFERENCE])
-_MOST_ROOM = 1 << 18  # bytes: allocating more takes no time beside working on it, and would be held for long
-
-
-def _grow(context: Any) -> Any:
-    """Emits: more room, or memory of its own for what is large. Gives the memory and the reference to count."""
-
-    def emit(b: Any, *args: Any) -> None:
-        where, size, slot, shape = list(args[:2]), args[2], args[3], list(args[4:])
-        found = _block(context, b, where, size, shape)
-        nothing_ = llvm_ir.Constant(_MADE, None)
-        with b.if_then(cgutils.is_null(b, found), likely=False):
-            b.ret(nothing_)
-            with_dead_end(b)
-        total = _product(b, [size, *shape])  # it did not overflow
-        one = b.insert_value(nothing_, found, 0)
-        with b.if_then(b.icmp_unsigned(">", total, I64(_MOST_ROOM))):
-            b.ret(b.insert_value(one, found, 1))
-            with_dead_end(b)
-        old = b.gep(slot, [I64(0), I32(ROOM)])
-        decref = declared(b, "NRT_decref", llvm_ir.VoidType(), REFERENCE)
-        b.call(decref, [b.load(old)])
-        b.store(found, old)
-        b.store(total, b.gep(slot, [I64(0), I32(CAPACITY)]))
-        b.ret(one)
-
-    return emit
 
 
 @cache
@@ -357,7 +269,8 @@ def part(position: int) -> Any:
 real_part, imag_part = part(0), part(1)
 
 
-def _product(builder: Any, values: list[Any]) -> Any:
+def product_of(builder: Any, values: list[Any]) -> Any:
+    """The product of sizes, without a test for overflow."""
     total = I64(1)
     for v in values:
         total = builder.mul(total, v)
@@ -373,9 +286,9 @@ def reshape(order: str = "C") -> Any:
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (ty, shape_kind), (array, shape_value) = kinds, args
-        shape = _tuple_items(builder, shape_kind, shape_value)
+        shape = tuple_items(builder, shape_kind, shape_value)
         old = lengths_of(builder, array, ty.ndim)
-        size = _product(builder, old)
+        size = product_of(builder, old)
         wrong, product = cgutils.false_bit, I64(1)
         for length in shape:  # two negative lengths, or two huge ones, may have the right product
             both = builder.smul_with_overflow(product, length)
@@ -436,7 +349,7 @@ def _strides_without_copy(context: Any, builder: Any, ty: Any, array: Any, shape
 
 def _emit_stretch(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
     (ty, shape_kind), (array, shape_value) = kinds, args
-    shape = _tuple_items(builder, shape_kind, shape_value)
+    shape = tuple_items(builder, shape_kind, shape_value)
     old, strides = lengths_of(builder, array, ty.ndim), strides_of(builder, array, ty.ndim)
     lead = len(shape) - ty.ndim
     for length in shape:
@@ -505,7 +418,7 @@ def _fitted(name: str, kind_of_failure: int) -> Any:
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (ty, shape_kind), (array, shape_value) = kinds, args
-        target = _tuple_items(builder, shape_kind, shape_value)
+        target = tuple_items(builder, shape_kind, shape_value)
         shape = target[len(target) - ty.ndim :]
         same = cgutils.true_bit
         for n, m in zip(lengths_of(builder, array, ty.ndim), shape, strict=True):
@@ -554,12 +467,12 @@ def _repeated(context: Any, builder: Any, ty: Any, array: Any, target: list[Any]
             note_failure(b, where, failure, *payload)
             b.ret(nothing_)
             with_dead_end(b)
-        size = _item_size(context, ty)
-        meminfo = _block(context, b, where, size, shape)
+        size = item_size(context, ty)
+        meminfo = block_of(context, b, where, size, shape)
         with b.if_then(cgutils.is_null(b, meminfo), likely=False):
             b.ret(nothing_)
             with_dead_end(b)
-        copy = _contiguous(context, b, ty.copy(layout=letter), meminfo, size, shape)
+        copy = contiguous(context, b, ty.copy(layout=letter), meminfo, size, shape)
         with cgutils.loop_nest(b, shape, I64, order=letter) as indices:
             source = [b.select(b.icmp_signed("==", n, I64(1)), I64(0), i) for i, n in zip(indices, old, strict=True)]
             address = pointer(context, b, ty, given, source)

@@ -16,6 +16,7 @@ from diffjit.lowering.runtime import (
     moves,
     partials,
     scalars,
+    slots,
     special,
     spread,
     tape,
@@ -24,7 +25,7 @@ from diffjit.lowering.runtime import (
 from diffjit.lowering.runtime.matrices import products, systems
 
 _MODULES = (
-    scalars, choices, arithmetic, special, spread, lane_parts, memory, moves, lists, lanes, products, systems,
+    scalars, choices, arithmetic, special, spread, lane_parts, memory, slots, moves, lists, lanes, products, systems,
     partials, fourier, tape, vecmath,
 )  # fmt: skip
 _KINDS = (Operation, Intrinsic, Dispatcher, float)
@@ -40,7 +41,9 @@ SOURCES |= dict.fromkeys(marks.LOOPS, marks.__name__)
 SOURCES = dict.fromkeys(special.ON_DEMAND, special.__name__) | SOURCES
 
 HELPER_MODULES = {
-    **dict.fromkeys(("memory", "lists", "moves", "partials", "effects", "foreign"), "diffjit.lowering.runtime"),
+    **dict.fromkeys(
+        ("memory", "lists", "moves", "partials", "effects", "foreign", "slots"), "diffjit.lowering.runtime"
+    ),
     "bitgens": "diffjit.lowering.draws",
 }  # and their packages
 RUNTIME_NAMES = frozenset(SOURCES) | frozenset(HELPER_MODULES) | {"compiled", "inner", "depth_"}

@@ -71,14 +71,16 @@ class LoweredPrinter(OpPrinter):
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
         self.passes = set[Value]() if settings.plain else reuse.passing(function)
-        self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long
+        self.records = set[Value]() if settings.plain else reuse.recorded(function)
+        self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long,
+        self.recording: set[str] = set()  # and of those that a tape keeps
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
         # Stacks: what is passed on to functions may have no value yet, and that would be a list.
         frames = not settings.plain and self.size < outlined.LONGEST
         self.framed = reuse.framed(function, self.uses) if frames else set[Value]()
         self.in_loop = False
         self.at: Op | None = None  # the operation at hand
-        self.rooms = 0  # places where such arrays are made
+        self.rooms = 0  # places where such arrays are made, of either kind
         self._inside_loops: set[Op] = {
             op for loop in walk(function.body) if loop.row.loop for region in loop.regions for op in walk(region)
         }
@@ -108,11 +110,12 @@ class LoweredPrinter(OpPrinter):
 
     def empty(self, dtype: np.dtype, name: str, order: str = "C") -> str:
         """The function that allocates what `name` will stand for."""
-        function = "room" if name in self.passing else "empty"
-        self.rooms += function == "room"
+        function = "room" if name in self.passing else "shelf" if name in self.recording else "empty"
+        self.rooms += function != "empty"
+        home = "memory" if function == "empty" else "slots"
         if order == "F":
-            return self.define(f"{function}_{dtype.name}_F", f'memory.{function}("{dtype.name}", "F")')
-        return self.define(f"{function}_{dtype.name}", f'memory.{function}("{dtype.name}")')
+            return self.define(f"{function}_{dtype.name}_F", f'{home}.{function}("{dtype.name}", "F")')
+        return self.define(f"{function}_{dtype.name}", f'{home}.{function}("{dtype.name}")')
 
     def work(self, hint: str, spec: str) -> str:
         """A temporary array that nothing refers to after this statement."""
@@ -263,7 +266,9 @@ class LoweredPrinter(OpPrinter):
         """The statements of an operation."""
         self.temporaries.restart()
         self.at, self.in_loop = op, self.looped(op)
-        self.passing = {name for v, name in zip(op.outputs, outs, strict=True) if v in self.passes}
+        named = list(zip(op.outputs, outs, strict=True))
+        self.passing = {name for v, name in named if v in self.passes}
+        self.recording = {name for v, name in named if v in self.records}
         lines = Lines()
         arguments = list(args)
         written = nests.loops if fuse.runs_in_loops(op) else STATEMENTS.get(op.kind)

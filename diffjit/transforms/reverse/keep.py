@@ -28,6 +28,7 @@ from diffjit.ir.walk import blocks, dce, nothing, walk
 from diffjit.transforms.optimise.tidy import labelled
 from diffjit.transforms.reverse.lengths import AskedLengths, note_length
 from diffjit.transforms.reverse.policy import Policy
+from diffjit.transforms.reverse.snapshots import Snapshots
 from diffjit.transforms.reverse.undo import Undo, needed
 
 _SMALL = 512  # numbers of an array that is copied to a tape
@@ -69,8 +70,7 @@ class Keeper:
         self.trip_counts: dict[Op, Value] = {}
         self.exported: dict[Value, Value] = {}
         self.tapes: dict[Value, Any] = {}
-        self.copied: dict[Value, Value] = {}  # such a copy -> what it is a copy of
-        self.snapshot_of: dict[tuple[Value, Op, bool], Value] = {}
+        self.snapshots = Snapshots(self)
         self.contexts: list[Context] = []
         self.resolving = False
         self.recorded: set[Value] = set()
@@ -329,7 +329,7 @@ class Keeper:
         nest = self.rectangular(loops) if isinstance(v.type, Scalar) else []
         if nest:
             return self._record_in_array(v, c, nest, f"{named or 'value'}_tape")
-        source = self.copied.get(v)
+        source = self.snapshots.copied.get(v)
         if source is not None and (nest := self._rows(source, loops)):
             return self._record_in_rows(v, source, c, nest)
         if _is_small(v.type) and self._is_value(v) and (nest := self.rectangular(loops)):
@@ -584,24 +584,7 @@ class Keeper:
             return self.kept(v, context)
         if isinstance(v.type, (List, Stack)) or not self.memory.changes_after(v, reader):
             return self.kept(v, context)
-        key = (v, reader, after)
-        if key not in self.snapshot_of:
-            block = self.order.places[reader].path[-1][0]
-            with self.forward_ops(self.after if after else self.before, reader, block) as b:
-                ty = v.type
-                layout = ty.layout if ty.layout != "A" else "A"
-                copy = b.value(
-                    "copy",
-                    [v],
-                    Array(ty.dtype, ty.dims, layout),
-                    name=f"{v.name or 'array'}_kept",
-                    order="K",
-                    record="copy",
-                )
-                b.block.ops[-1].loc = reader.loc
-            self.snapshot_of[key] = copy
-            self.copied[copy] = v
-        return self.kept(self.snapshot_of[key], context)
+        return self.kept(self.snapshots.of(v, reader, after=after), context)
 
 
 def _is_small(ty: Type) -> bool:

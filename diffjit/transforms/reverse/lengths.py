@@ -84,7 +84,7 @@ class AskedLengths:
 
     def _made_there(self, array: Value) -> Value | None:
         """An array of the way there with the lengths of one that is kept; None where there is none."""
-        array = self.keeper.copied.get(array, array)
+        array = self.keeper.snapshots.copied.get(array, array)
         here = array.block is not None and (array.op is None or array.op in self.keeper.order.places)
         return array if here else None
 

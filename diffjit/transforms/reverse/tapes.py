@@ -100,8 +100,13 @@ class TapeRules(Cotangents):
     def _sum(self, a: Value, b: Value, ty: Type) -> Value:
         if not isinstance(ty, Array):
             return self.build.value("add", [a, b], ty)
-        total = self.build.value("add", [a, b], Array(ty.dtype, ty.dims, "C"))
-        return total if ty.layout != "F" else self.build.value("copy", [total], ty, order="F")
+        return self._laid_out(self.build.value("add", [a, b], Array(ty.dtype, ty.dims, "C")), ty)
+
+    def _laid_out(self, g: Value, ty: Type) -> Value:
+        """A cotangent in the layout of the items of its tape."""
+        if not isinstance(ty, Array) or ty.layout in ("A", g.type.layout):
+            return g
+        return self.build.value("copy", [g], Array(ty.dtype, g.type.dims, ty.layout), order=ty.layout)
 
     def _filled(self, stack: Value) -> Value:
         length = self.build.value("list_len", [stack], INT)
@@ -115,9 +120,7 @@ class TapeRules(Cotangents):
             shadow = self.stack_shadow(stack, c)
             if g is None:
                 g = self.zero(op.out, c)
-            elif isinstance(g.type, Array) and g.type.layout != op.out.type.layout and op.out.type.layout == "C":
-                g = self.build.value("copy", [g], Array(g.type.dtype, g.type.dims, "C"), order="C")
-            self.build.op("push", [shadow, g])
+            self.build.op("push", [shadow, self._laid_out(g, stack.type.elem)])
 
 
 def _bar(v: Value) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.lowering.runtime.vecmath_values import (
+from diffjit.lowering.runtime.vecmath.values import (
     Choice,
     Number,
     copysign,

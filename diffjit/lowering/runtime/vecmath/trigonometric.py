@@ -6,8 +6,8 @@ then give NaN, and `out_of_range` says so.
 
 from __future__ import annotations
 
-from diffjit.lowering.runtime.vecmath_exp import int_of
-from diffjit.lowering.runtime.vecmath_values import (
+from diffjit.lowering.runtime.vecmath.exponential import int_of
+from diffjit.lowering.runtime.vecmath.values import (
     Choice,
     Number,
     bits,

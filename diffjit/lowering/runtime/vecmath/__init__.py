@@ -1,15 +1,15 @@
 """Vectorised elementary functions: branch-free, so that LLVM vectorises the loops that hold them.
 
 PyPI's llvmlite has no vector library: one call of libm in a loop keeps LLVM from vectorising it. The functions of
-`VECTOR` are written into the code of the caller instead (see `vecmath_values`), for float64 and float32 by the type of
+`VECTOR` are written into the code of the caller instead (see `values`), for float64 and float32 by the type of
 the argument. Their errors stand in their docstrings: the largest seen against mpmath, in units of the last place, in
 float64 and float32, over the whole range with subnormal numbers. Infinities, NaN, signed zeros, overflow and underflow
 are NumPy's. Times: `docs/vecmath.md`.
 
-    vecmath_exp      exp, exp2, expm1, sigmoid, sinh, cosh, tanh
-    vecmath_log      log, log2, log10, log1p, arcsinh, arccosh, arctanh, power
-    vecmath_trig     sin, cos, tan, arctan, arctan2, arcsin, arccos
-    vecmath_special  erf, erfc, cbrt, hypot, logaddexp, logaddexp2
+    exponential     exp, exp2, expm1, sigmoid, sinh, cosh, tanh
+    logarithm       log, log2, log10, log1p, arcsinh, arccosh, arctanh, power
+    trigonometric   sin, cos, tan, arctan, arctan2, arcsin, arccos
+    special         erf, erfc, cbrt, hypot, logaddexp, logaddexp2
 
 **sin, cos and tan of huge arguments.** Beyond 2**36 (float32: 2**16) the reduction by multiples of pi/2 would need
 hundreds of bits of pi, which no branch-free form has cheaply. There the result is NaN, never a wrong number, and
@@ -37,21 +37,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.lowering.runtime import vecmath_exp, vecmath_log, vecmath_special, vecmath_trig
-from diffjit.lowering.runtime.vecmath_values import elementwise
+from diffjit.lowering.runtime.vecmath import exponential, logarithm, special, trigonometric
+from diffjit.lowering.runtime.vecmath.values import elementwise
 
 _FAMILIES = {
-    vecmath_exp: ("exp", "exp2", "expm1", "sigmoid", "sinh", "cosh", "tanh"),
-    vecmath_log: ("log", "log2", "log10", "log1p", "arcsinh", "arccosh", "arctanh", "power"),
-    vecmath_trig: ("sin", "cos", "tan", "arctan", "arctan2", "arcsin", "arccos"),
-    vecmath_special: ("erf", "erfc", "cbrt", "hypot", "logaddexp", "logaddexp2"),
+    exponential: ("exp", "exp2", "expm1", "sigmoid", "sinh", "cosh", "tanh"),
+    logarithm: ("log", "log2", "log10", "log1p", "arcsinh", "arccosh", "arctanh", "power"),
+    trigonometric: ("sin", "cos", "tan", "arctan", "arctan2", "arcsin", "arccos"),
+    special: ("erf", "erfc", "cbrt", "hypot", "logaddexp", "logaddexp2"),
 }
 VECTOR: dict[str, Any] = {
     name: elementwise(getattr(family, name)) for family, names in _FAMILIES.items() for name in names
 }
 VECTOR["float_power"] = VECTOR["power"]
 
-out_of_range = elementwise(vecmath_trig.out_of_range, truth=True)
+out_of_range = elementwise(trigonometric.out_of_range, truth=True)
 
 # The names in generated text.
 for _name, _function in VECTOR.items():

@@ -4,7 +4,7 @@
         t = exp(-fabs(x))
         return select(x < 0.0, t, 1.0) / (1.0 + t)
 
-A function of `vecmath_*` runs once for each place that calls it, while that place is compiled. Its arguments are
+A function of `vecmath` runs once for each place that calls it, while that place is compiled. Its arguments are
 `Number`s; what it computes is appended to the code of the caller. So there is no call, no branch and nothing to be
 typed or inlined: the loop around the caller holds plain instructions, each of which LLVM has for vectors too. No
 operation carries a fast-math flag: error-free transformations (`two_sum`, `two_product`) mean what they say.

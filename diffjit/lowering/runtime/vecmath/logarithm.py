@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffjit.lowering.runtime.vecmath_exp import LN2, LN2_REST, LOG2_E, clamped, exp_of_sum, int_of
-from diffjit.lowering.runtime.vecmath_values import (
+from diffjit.lowering.runtime.vecmath.exponential import LN2, LN2_REST, LOG2_E, clamped, exp_of_sum, int_of
+from diffjit.lowering.runtime.vecmath.values import (
     SINGLE,
     Choice,
     Number,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diffjit.lowering.runtime.vecmath_exp import LN2, LN2_REST, LOG2_E, exp, exp2, exp_less_one, int_of
-from diffjit.lowering.runtime.vecmath_log import LEAST_NORMAL, log1p
-from diffjit.lowering.runtime.vecmath_values import (
+from diffjit.lowering.runtime.vecmath.exponential import LN2, LN2_REST, LOG2_E, exp, exp2, exp_less_one, int_of
+from diffjit.lowering.runtime.vecmath.logarithm import LEAST_NORMAL, log1p
+from diffjit.lowering.runtime.vecmath.values import (
     Choice,
     Number,
     bits,
