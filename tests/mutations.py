@@ -907,4 +907,11 @@ MUTATIONS = (
         "if where is block:",
         "tests/transforms/test_snapshots.py",
     ),
+    Mutation(
+        "what has changed since is computed from again",
+        "transforms/reverse/policy.py",
+        "source = self.keeper.snapshots.found(v, op) if changes else v",
+        "source = (self.keeper.snapshots.found(v, op) or v) if changes else v",
+        "tests/transforms/test_snapshots.py",
+    ),
 )

@@ -68,7 +68,7 @@ class Policy:
         if op.kind != "const" and (store := self.stored(v)) is not None:
             return [store.inputs[0], *store.inputs[2:]]
         if self._recomputable(op):
-            return op.inputs
+            return self.sources(op)
         settled = self.snapshot(v)
         if settled is not None:
             return [settled.copy, *op.inputs[1:]]
@@ -148,8 +148,18 @@ class Policy:
         """Elementwise, in a loop (else it is at hand), and nobody can tell it from a second one."""
         if self.memory.written(op.out) or self.memory.is_shared(op.out):
             return False
-        inside = bool(self.order.places[op].loops)
-        return inside and not any(isinstance(v.type, Array) and self.memory.changes_after(v, op) for v in op.inputs)
+        return bool(self.order.places[op].loops) and self.sources(op) is not None
+
+    def sources(self, op: Op) -> list[Value] | None:
+        """The operands, or copies of what they hold at an operation, where these are made anyway; None without them."""
+        found: list[Value] = []
+        for v in op.inputs:
+            changes = op.row.by_element and isinstance(v.type, Array) and self.memory.changes_after(v, op)
+            source = self.keeper.snapshots.found(v, op) if changes else v
+            if source is None:
+                return None
+            found.append(source)
+        return found
 
     def recording(self, v: Value) -> int:
         """What recording a value costs, in tenths of a nanosecond or so for each number.

@@ -23,7 +23,7 @@ class Snapshots:
         """The copy of what an array holds in front of an operation, or behind it."""
         key = (v, reader, after)
         if key not in self.made:
-            same = self._made_before(v, reader, after=after)
+            same = self.found(v, reader, after=after)
             self.made[key] = self._copy(v, reader, after=after) if same is None else same
         return self.made[key]
 
@@ -38,8 +38,8 @@ class Snapshots:
         self.copied[copy] = v
         return copy
 
-    def _made_before(self, v: Value, reader: Op, *, after: bool) -> Value | None:
-        """A copy for another reader in the same block, if nothing between the two may write to the memory."""
+    def found(self, v: Value, reader: Op, *, after: bool = False) -> Value | None:
+        """A copy for a reader in the same block, if nothing between the two may write to the memory."""
         block, at = _point(self.keeper, reader, after=after)
         for (of, other, behind), copy in self.made.items():
             if of is not v:
