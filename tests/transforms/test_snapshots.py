@@ -68,7 +68,25 @@ def written_through_another_name(x, n):
     return total
 
 
-PROGRAMS = [read_twice, written_between, written_in_a_branch, written_by_the_reader, written_through_another_name]
+def of_which_there_is_no_copy(x, n):
+    """What is linear in the state needs a record of its own: the way back has no use for the state."""
+    state = np.tanh(x)
+    total = 0.0
+    for i in range(n):
+        a = 2.0 * state + i
+        total += np.sum(np.sin(a))
+        state += 0.3 * x
+    return total
+
+
+PROGRAMS = [
+    of_which_there_is_no_copy,
+    read_twice,
+    written_between,
+    written_in_a_branch,
+    written_by_the_reader,
+    written_through_another_name,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
