@@ -20,7 +20,10 @@ VERIFIED = ("test_corpus", "test_fuzz", "test_validation", "aliases", "arrays", 
 # Tests run the code that most calls run; that of first calls, which has the same bits, has tests of its own, and a part
 # of the corpus (`.ci/run`). It takes a third less to make, so what asks what programs mean, and not how they are
 # optimised, runs it, unless the variable says otherwise (`.ci/nightly`).
-QUICK = ("containers", "count", "errors", "frontend", "labelled", "options", "scipy", "solvers", "streams")
+QUICK = (
+    "containers", "count", "errors", "frontend", "labelled", "options", "primitives", "scipy", "solvers", "streams",
+    "test_docs",
+)  # fmt: skip
 QUICKLY = "DIFFJIT_TIERS" not in os.environ
 os.environ.setdefault("DIFFJIT_TIERS", "0")
 

@@ -64,7 +64,8 @@ def check(name, mode, backend):
 
 # With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, each program has one of these
 # derivatives, in turn by its name, by which every second one is compiled, unless that takes seconds (`slow.txt`). As
-# Python text it runs in the other modes, a fifth of the programs at second order, which tests the gradient too.
+# Python text it runs in the other modes: forwards and back all, as a value every second one and as a gradient every third,
+# which both of these test too, and at second order a fifth.
 COMPILED_BY = ("jvp", "vjp", "grad")
 
 
@@ -87,8 +88,8 @@ def compiled(name, mode):
 
 def as_python(name, mode):
     """Whether the short suite runs a program as Python text in a mode."""
-    second = case(name).supports("second") and turn(name, 5) == 0
-    return second if mode == "second" else not compiled(name, mode) and not (mode == "grad" and second)
+    among = {"value": 2, "grad": 3, "second": 5}.get(mode, 1)
+    return turn(name, among) == 0 and not compiled(name, mode)
 
 
 def parameters(backend, short):
