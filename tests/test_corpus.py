@@ -64,7 +64,7 @@ def check(name, mode, backend):
 
 # With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, each program has one of these
 # derivatives, in turn by its name, by which every second one is compiled, unless that takes seconds (`slow.txt`). As
-# Python text it runs in the other modes: forwards and back all, as a value every second one and as a gradient every third,
+# Python text it runs in the other modes: forwards and back all, as a value every second one, and as a gradient every third,
 # which both of these test too, and at second order a fifth.
 COMPILED_BY = ("jvp", "vjp", "grad")
 

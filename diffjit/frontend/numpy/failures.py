@@ -187,9 +187,13 @@ class Failures(Mixin):
     def check_long(self, value: Value) -> None:
         """A float that is stored among ints, by way of Python's int: one of more than 64 bits does not fit."""
         if value.type.dtype.kind == "f" and self.catches(OverflowError):
-            large = self.compare_kind("greater_equal", self.ew("absolute", value), Static(2.0**63))
-            large = self.both(large, self.ew("isfinite", value))
-            self.demand(self.logical_not(large), OverflowError, "Python int too large to convert to C long")
+            # NaN and infinities fail otherwise, or become some int.
+            fits = self.both(
+                self.compare_kind("greater_equal", value, Static(-(2.0**63))),
+                self.compare_kind("less", value, Static(2.0**63)),
+            )
+            inside = self.either(fits, self.logical_not(self.ew("isfinite", value)))
+            self.demand(inside, OverflowError, "Python int too large to convert to C long")
 
     def is_weak_int(self, value: Value) -> bool:
         """Whether a number is Python's own int."""

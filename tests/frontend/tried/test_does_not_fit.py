@@ -189,3 +189,19 @@ def test_a_step_of_zero_raises_where_nobody_reads_the_part(backend):
 def test_what_is_no_dtype_is_refused():
     with pytest.raises(dj.errors.TypeProblem, match="float23"):
         dj.jit(lambda x: x.astype("float23"), backend="python")(X)
+
+
+def stored(s, k):
+    try:
+        k[0] = s
+    except OverflowError:
+        return s * 2.0
+    return s * 3.0
+
+
+@pytest.mark.parametrize("s", [-(2.0**63), float(np.nextafter(-(2.0**63), -np.inf)), 2.0**63, 1e-3])
+def test_the_least_int_fits(s):
+    for backend in ("python", "numba"):
+        k, wanted = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        assert dj.jit(stored, backend=backend)(s, k) == stored(s, wanted)
+        assert k.tolist() == wanted.tolist()
