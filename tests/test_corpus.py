@@ -64,8 +64,8 @@ def check(name, mode, backend):
 
 # With `-m "slow or not slow"`, every mode both as Python text and compiled. Without, each program has one of these
 # derivatives, in turn by its name, by which every second one is compiled, unless that takes seconds (`slow.txt`). As
-# Python text it runs in the other modes: forwards and back all, as a value every second one, and as a gradient every third,
-# which both of these test too, and at second order a fifth.
+# Python text it runs in the other modes: all forwards and back, every second as a value, every third as a gradient
+# (which those test too), and a fifth at second order.
 COMPILED_BY = ("jvp", "vjp", "grad")
 
 
