@@ -49,3 +49,16 @@ def test_nothing_is_left_of_a_function(text):
     gc.collect()
     assert not generated() & made
     assert all(module() is None for module in kept)
+
+
+def test_no_module_stays_with_llvm():
+    """Unoptimised LLVM, ten times as large as the machine code, was held as long as the process lived."""
+    from numba.core.registry import cpu_target
+
+    held = cpu_target.target_context.codegen()._engine._ee._modules
+    dj.grad(lambda x: np.sum(np.sin(x) * x * 0.25171))(np.ones(3))  # what many programs link, too
+    before = len(held)
+    for k in range(3):
+        gradient = dj.grad(lambda x, k=k: np.sum(np.sin(x) * x * (0.3113 + k)))
+        assert gradient(np.ones(2))[0] == pytest.approx((np.sin(1.0) + np.cos(1.0)) * (0.3113 + k))
+    assert len(held) == before

@@ -139,7 +139,11 @@ class MachineCode:
         return made, found
 
     def save_overload(self, signature: Any, made: Any) -> None:
-        """Keep a compiled function; a folder that cannot be written to keeps none."""
+        """Keep a compiled function; a folder that cannot be written to keeps none. Its module is needed no longer."""
+        self._save(signature, made)
+        numba_internals.forget_module(made)
+
+    def _save(self, signature: Any, made: Any) -> None:
         pending = getattr(made.library, "pending", None)
         if pending is not None:
             try:

@@ -243,17 +243,7 @@ def _what_code_uses(context: Any) -> None:
 
     for module in (cmathimpl, mathimpl, npyimpl):
         context.install_registry(module.registry)
-    del (
-        optional,
-        hashing,
-        iterators,
-        numbers,
-        rangeobj,
-        tupleobj,
-        unicode,
-        literal,
-        ndarray,
-    )  # these register themselves
+    del optional, hashing, iterators, numbers, rangeobj, tupleobj, unicode, literal, ndarray  # they register themselves
 
 
 def defined(function: Any, operands: tuple[Any, ...], implementation: Callable[..., Any]) -> None:
@@ -584,6 +574,15 @@ def forget(dispatcher: Any) -> None:
 def forget_types(made: Any) -> None:
     """Let go of the types of a function's variables: their table is by Numba's IR, and holds all of it."""
     made.fndesc.typemap = made.fndesc.calltypes = None
+
+
+def forget_module(made: Any) -> None:
+    """Let go of the module of a function that is linked and kept: LLVM would hold it as long as the process lives."""
+    library = made.library
+    if isinstance(library, Library) and library.made_outside is not None:
+        library.away = library._get_module_for_linking().as_bitcode()
+        library._codegen._engine._ee.remove_module(library._final_module)
+        library._final_module = library._shared_module = None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def set_cache(dispatcher: Any, cache: Any) -> None:
