@@ -207,6 +207,8 @@ class Indexing(Mixin):
         if isinstance(index, av.Slice):
             return rebuild(items[self.static_slice(index, node)])
         if isinstance(index, Value):
+            if not items and isinstance(index.type, Scalar) and index.type.dtype.kind in "biu":
+                self.out_of_range(f"{what} index out of range")  # whatever it is
             return self.select_item(items, index, node)
         k = self.static_int(index, "the index", node)
         if not -len(items) <= k < len(items):
