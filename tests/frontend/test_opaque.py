@@ -9,6 +9,7 @@ import logging
 import os
 import pathlib
 import queue
+import re
 import sys
 import time
 import warnings
@@ -374,6 +375,35 @@ def test_a_text_that_only_python_knows_is_looked_for(choice, backend):
 
     assert dj.jit(model, backend=backend)(X) == model(X)
     np.testing.assert_array_equal(dj.grad(model, backend=backend)(X), 2 * X * choice(X))
+
+
+class Numbered:
+    count = 0
+
+    def __init__(self, name=None):
+        if name is None:
+            name = f"system[{Numbered.count}]"
+            Numbered.count += 1
+        elif re.match(r".*\..*", name):
+            raise ValueError(name)
+        self.name = name
+
+    def is_generic(self):
+        return re.match(r"^system\[\d*\]$", self.name) is not None
+
+
+def test_patterns_meet_texts_of_the_run_in_matrices_of_derivatives():
+    """Whether a pattern fits a text hangs on these alone: parts of the program may ask again."""
+
+    def model(x):
+        first = Numbered()
+        again, other = Numbered(first.name), Numbered("plain")
+        return x**2 * (2.0 if again.is_generic() else 1.0) * (3.0 if other.is_generic() else 1.0)
+
+    x = np.array([1.0, 2.0, 3.0])
+    for matrix in (dj.jacfwd, dj.jacrev):
+        np.testing.assert_array_equal(matrix(model, backend="python")(x), np.diag(4.0 * x))
+    np.testing.assert_array_equal(dj.jit(model, backend="python")(x), 2.0 * x**2)
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])

@@ -173,7 +173,7 @@ class OpaqueCalls(Mixin):
         if self.rule_mode or self.in_library() or library or self.awaits_errors():
             raise refused
         try:
-            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj))
+            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj) or is_pure(obj))
         except DiffjitError as error:
             raise refused from error
 
