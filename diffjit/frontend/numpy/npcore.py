@@ -536,6 +536,9 @@ class NumpyCore(Mixin):
         if is_none(stop):
             start, stop = Static(0), start
         parts = [self.number(p) for p in (start, stop, step)]
+        if any(getattr(p.type, "ndim", 0) > 0 for p in parts):
+            problem = "np.arange takes numbers, not an array of them"
+            raise self.type_problem("DJ301", problem, cure="take an item of it, or its length", python=TypeError)
         ty = np.result_type(*(p.type.dtype for p in parts))
         if ty.kind == "b":
             ty = np.dtype(np.int64)
