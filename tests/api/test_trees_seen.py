@@ -8,6 +8,7 @@ import pytest
 import diffjit as dj
 from diffjit.api.engine import programs
 from diffjit.api.engine.programs import flatten_call, spell
+from diffjit.errors import DiffjitError
 
 SHAPES = ((), (1,), (3,), (5,), (20,), (2, 3), (1, 20), (20, 20))
 
@@ -188,3 +189,41 @@ def test_one_new_object_stays_one_at_later_calls(backend):
         named, alone = run({"a": float(k)})
         assert named["x"] is named["y"] is alone
         assert alone == [float(k), 2.0]
+
+
+class Node:
+    def __init__(self, value):
+        self.value, self.others = value, []
+
+
+@pytest.mark.parametrize("kind", ["a list in itself", "a dict in itself", "nodes", "a long chain"])
+def test_what_holds_itself_is_no_argument(kind):
+    """It has no form; and a chain as long has one that no program would be made for."""
+    items: list = [1.0]
+    table: dict = {"a": 1.0}
+    if kind == "nodes":
+        first, second = Node(1.0), Node(2.0)
+        first.others, second.others = [second], {"back": first}
+        items = [first]
+    elif kind == "a long chain":
+        for _ in range(2000):
+            items = [items]
+    else:
+        items.append(items)
+        table["b"] = table
+    held = table if kind == "a dict in itself" else items
+
+    def model(x, held):
+        return x * len(held)
+
+    calls = [
+        lambda: dj.jit(model)(2.0, held),
+        lambda: dj.grad(model)(2.0, held=held),
+        lambda: dj.vjp(lambda held: held[0], held),
+        lambda: dj.jvp(model, (2.0, held), (1.0, held)),
+        lambda: dj.vmap(model, in_axes=(0, None))(np.ones(3), held),
+        lambda: dj.jacrev(model)(2.0, held),
+    ]
+    for call in calls:
+        with pytest.raises(DiffjitError, match=r"DJ511.*hold one another"):
+            call()

@@ -132,3 +132,59 @@ def test_each_list_is_one(function, backend):
         np.testing.assert_allclose(dj.jit(function, backend=backend)(x, n), function(x, n), rtol=1e-14)
         np.testing.assert_allclose(dj.grad(function, backend=backend)(x, n), wanted, rtol=1e-7)
         np.testing.assert_allclose(dj.jvp(lambda v, n=n: function(v, n), (x,), (1.0,))[1], wanted, rtol=1e-7)
+
+
+def a_table(t, x):
+    return np.array([[[v * k for v in x] for k in row] for row in t])
+
+
+def a_table_of_rows(t, x):
+    return np.asarray([[list(x * k) for k in row] for row in t], dtype=np.float64) @ x
+
+
+def a_mean(t, x):
+    return np.mean([[[v**k for v in x] for k in row] for row in t], axis=(0, 1))
+
+
+def four_levels(t, x):
+    return np.sum(np.array([[[[v * k + w for v in x] for w in x] for k in row] for row in t]) ** 2, axis=1)
+
+
+def twice(t, x):
+    table = [[[v * k for v in x] for k in row] for row in t]
+    return np.array(table)[0, :2] + np.array([cell for row in table for cell in row])[:2]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [a_table, a_table_of_rows, a_mean, four_levels, twice])
+def test_arrays_of_lists_of_lists_of_lists(function, backend):
+    """All three lengths are those of the run."""
+    for t, x in (
+        (np.array([[0, 1], [2, 1]]), np.array([0.5, 1.5, 2.0])),
+        (np.array([[3, 1, 2]]), np.array([1.5, 0.5])),
+    ):
+        value = dj.jit(function, backend=backend)(t, x)
+        np.testing.assert_allclose(value, function(t, x), rtol=1e-14)
+        dj.check_grads(lambda x, t=t: function(t, x), (x,), order=1 if backend == "numba" else 2, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_lists_of_lists_of_lists_of_other_lengths(backend):
+    """NumPy raises, and a handler catches it."""
+
+    def model(t, x):
+        try:
+            return np.sum(np.array([[[v * k for v in x[: k + 1]] for k in row] for row in t]))
+        except ValueError:
+            return -np.sum(x**2)
+
+    x = np.array([0.5, 1.5, 2.0])
+    slope = dj.grad(model, argnums=1, backend=backend)
+    np.testing.assert_array_equal(slope(np.array([[0, 1], [2, 1]]), x), -2.0 * x)
+    np.testing.assert_array_equal(slope(np.array([[1, 1], [1, 1]]), x), [4.0, 4.0, 0.0])
+    with pytest.raises(ValueError, match="setting an array element with a sequence"):
+        dj.jit(a_rag, backend=backend)(np.array([[0, 1], [2, 1]]), x)
+
+
+def a_rag(t, x):
+    return np.array([[[v * k for v in x[: k + 1]] for k in row] for row in t])

@@ -214,3 +214,40 @@ def test_a_change_that_the_caller_would_miss_is_refused(function):
     assert dj.grad(function)(given, 0.0) == (
         [0.0, 1.0, 0.0] if function is first_of_one_or_a_new_one else [0.0, 0.0, 1.0]
     )
+
+
+def without_zeros_at_the_end(c):
+    n = len(c)
+    while n > 0 and c[n - 1] == 0:
+        n -= 1
+    return [] if n == 0 else c[:n]
+
+
+def by_places(c):
+    c = without_zeros_at_the_end(c)
+    last = len(c) - 1
+    total = c[last] ** 2
+    for i in range(last - 1, -1, -1):
+        total = 2.0 * total + c[i]
+    return total
+
+
+def by_places_or_nothing(c):
+    c = without_zeros_at_the_end(c)
+    if len(c) == 0:
+        return 0.0
+    b, last = np.empty(len(c)), len(c) - 1
+    b[last] = c[last] ** 2
+    return b[last] + c[0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_places_in_an_array_or_an_empty_list(backend):
+    """There is no place in the list: Python raises, whatever place it is."""
+    c = np.array([1.0, 2.0, 3.0, 0.0])
+    for function, wanted in ((by_places, [1.0, 2.0, 24.0, 0.0]), (by_places_or_nothing, [1.0, 0.0, 6.0, 0.0])):
+        assert dj.jit(function, backend=backend)(c) == function(c)
+        np.testing.assert_array_equal(dj.grad(function, backend=backend)(c), wanted)
+    with pytest.raises(IndexError, match="list index out of range"):
+        dj.jit(by_places, backend=backend)(np.zeros(2))
+    assert dj.jit(by_places_or_nothing, backend=backend)(np.zeros(2)) == 0.0

@@ -1452,3 +1452,17 @@ def dj542_no_tuple():
         return np.sum(x * x)
 
     dj.check_grads(model, np.ones(3))
+
+
+def dj511_ring():
+    class Node:
+        def __init__(self, value):
+            self.value, self.neighbours = value, []
+
+    def model(x, node):
+        return x * node.neighbours[0].value
+
+    first, second = Node(1.0), Node(2.0)
+    first.neighbours.append(second)
+    second.neighbours.append(first)
+    dj.grad(model)(3.0, first)

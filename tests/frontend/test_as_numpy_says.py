@@ -346,18 +346,80 @@ def test_small_arrays_that_cannot_be_joined(axis, backend):
 
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 def test_products_of_vectors_in_a_plane():
-    """NumPy 2 still gives them, of a length that decides on the dimensions of the result."""
+    """NumPy gives them before 2.5, of a length that decides on the dimensions of the result; then it raises."""
 
     def area(p):
         return np.cross(p[1] - p[0], p[2] - p[0]) * 0.5
 
     p = np.array([[0.0, 0.0], [2.0, 0.5], [1.0, 3.0]])
-    assert dj.jit(area, backend="python")(p) == 0.5 * (2.0 * 3.0 - 0.5 * 1.0)
-    np.testing.assert_allclose(dj.grad(area, backend="python")(p), [[-1.25, -0.5], [1.5, -0.5], [-0.25, 1.0]])
-    with pytest.raises(ValueError, match="dimension must be 2 or 3"):
-        dj.jit(lambda a: np.cross(a[:1], a), backend="python")(np.ones(3))
-    with pytest.raises(NotImplementedError, match=r"write a\[\.\.\., 0\]"):
-        dj.jit(lambda a: np.cross(a[a > 0.0], a[a > 0.0]), backend="python")(np.array([1.0, 2.0, -1.0]))
+    some = dj.jit(lambda a: np.cross(a[a > 0.0], a[a > 0.0]), backend="python")
+    value, slope = dj.jit(area, backend="python"), dj.grad(area, backend="python")
+    if np.lib.NumpyVersion(np.__version__) < "2.5.0":
+        assert value(p) == area(p)
+        np.testing.assert_allclose(slope(p), [[-1.25, -0.5], [1.5, -0.5], [-0.25, 1.0]])
+        with pytest.raises(ValueError, match="dimension must be 2 or 3"):
+            dj.jit(lambda a: np.cross(a[:1], a), backend="python")(np.ones(3))
+        with pytest.raises(NotImplementedError, match=r"write a\[\.\.\., 0\]"):
+            some(np.array([1.0, 2.0, -1.0]))
+        return
+    for call in (area, value, slope):
+        with pytest.raises(ValueError, match="they are 2 and 2 dimensional instead"):
+            call(p)
+    with pytest.raises(ValueError, match="they are 2 and 2 dimensional instead"):
+        some(np.array([1.0, 2.0, -1.0]))
+
+
+def test_vectors_of_other_lengths_have_no_product():
+    """The function of the array API takes vectors of three alone, in every NumPy."""
+
+    def area(a, b):
+        return np.linalg.cross(a, b)
+
+    for shapes in ((2, 2), (3, 2), ((4, 2), (4, 2)), ((4, 3), (4, 2))):
+        a, b = map(np.ones, shapes)
+        with pytest.raises(ValueError, match="dimensional") as plain:
+            area(a, b)
+        with pytest.raises(ValueError, match="dimensional") as found:
+            dj.jit(area, backend="python")(a, b)
+        assert str(found.value) == str(plain.value)
+
+
+@pytest.mark.parametrize(
+    "f",
+    {
+        "round": round,
+        "np.round": np.round,
+        "a.round": lambda x, n: np.array([x, 2.0]).round(n),
+        "partition": lambda x, n: np.partition(np.array([x, 2.0, 1.0]), n),
+        "argpartition": lambda x, n: np.argpartition(np.array([x, 2.0, 1.0]), n) * x,
+        "unravel_index": lambda x, n: np.unravel_index(n, (2, 2))[1] * x,
+        "several": lambda x, n: np.unravel_index([0, n], (2, 2))[1] * x,
+        "ravel_multi_index": lambda x, n: np.ravel_multi_index((0, n), (2, 2)) * x,
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_whole_floats_are_no_counts(f):
+    """Where Python and NumPy take ints alone, a float that is whole raises, too."""
+    f = f[1]
+    np.testing.assert_array_equal(dj.jit(f, backend="python")(1.75, 1), f(1.75, 1))
+    with pytest.raises(TypeError):
+        f(1.75, 1.0)
+    for n in (1.0, np.float64(1.0)):
+        with pytest.raises(TypeError):
+            dj.jit(f, backend="python")(1.75, n)
+
+
+def test_slices_that_end_at_numbers_of_numpys():
+    """`np.abs` makes an int of NumPy's of an int: known before the program runs, it equals none of a pair's parts."""
+
+    def smooth(y, width, start, step):
+        n = np.abs(int(width)) // 2
+        a, b, c = np.abs(int(start)), y[: n + 1], np.int64(step)
+        return np.sum(y[n:-n] ** 2) * np.sum(b[::-1] * y[-n - 1 :]) + np.sum(y[a:n:c] ** 3)
+
+    y = np.sin(np.arange(9.0))
+    dj.check_grads(lambda y: smooth(y, 5, 1, 1), (y,), order=2, backend="python")
+    assert dj.jit(smooth, backend="python")(y, 5, 1, 1) == pytest.approx(smooth(y, 5, 1, 1))
 
 
 def test_lengths_that_einsum_stretches_when_the_program_runs():

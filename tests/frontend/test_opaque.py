@@ -7,7 +7,9 @@ import functools
 import json
 import logging
 import os
+import pathlib
 import queue
+import re
 import sys
 import time
 import warnings
@@ -375,6 +377,35 @@ def test_a_text_that_only_python_knows_is_looked_for(choice, backend):
     np.testing.assert_array_equal(dj.grad(model, backend=backend)(X), 2 * X * choice(X))
 
 
+class Numbered:
+    count = 0
+
+    def __init__(self, name=None):
+        if name is None:
+            name = f"system[{Numbered.count}]"
+            Numbered.count += 1
+        elif re.match(r".*\..*", name):
+            raise ValueError(name)
+        self.name = name
+
+    def is_generic(self):
+        return re.match(r"^system\[\d*\]$", self.name) is not None
+
+
+def test_patterns_meet_texts_of_the_run_in_matrices_of_derivatives():
+    """Whether a pattern fits a text hangs on these alone: parts of the program may ask again."""
+
+    def model(x):
+        first = Numbered()
+        again, other = Numbered(first.name), Numbered("plain")
+        return x**2 * (2.0 if again.is_generic() else 1.0) * (3.0 if other.is_generic() else 1.0)
+
+    x = np.array([1.0, 2.0, 3.0])
+    for matrix in (dj.jacfwd, dj.jacrev):
+        np.testing.assert_array_equal(matrix(model, backend="python")(x), np.diag(4.0 * x))
+    np.testing.assert_array_equal(dj.jit(model, backend="python")(x), 2.0 * x**2)
+
+
 @pytest.mark.parametrize("backend", ["python", "numba"])
 def test_files_are_read_for_each_run(backend, tmp_path):
     text, binary, raw = tmp_path / "a.txt", tmp_path / "a.npy", tmp_path / "a.bin"
@@ -397,6 +428,37 @@ def test_files_are_read_for_each_run(backend, tmp_path):
         np.testing.assert_allclose(gradient(x), values * (values[0] + 1.0) + 2.0 * values**2 * x)
     write(np.array([4.0, 3.0, 2.0]))
     np.testing.assert_allclose(gradient(np.ones(3)), [4 * 5 + 32, 3 * 5 + 18, 2 * 5 + 8])
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_files_named_by_paths_that_the_program_makes(backend, tmp_path, monkeypatch):
+    """A path is known where the texts that it is made of are; what asks the disk is asked when the program runs."""
+    (tmp_path / "data").mkdir()
+    np.savetxt(tmp_path / "data" / "table.txt", [3.0, 4.0])
+    monkeypatch.chdir(tmp_path)
+    base = str(tmp_path)
+
+    class Table:
+        def __init__(self, name):
+            here = pathlib.Path(base)
+            self.values = np.loadtxt(here / "data" / f"{name}.txt")
+            self.other = np.loadtxt(here.joinpath("data", "other").with_suffix(".npy").with_name("table.txt"))
+            self.both = np.array([self.values, self.other])
+
+    def model(x, name):
+        resolved = pathlib.Path("data", name + ".txt").resolve()
+        again = np.loadtxt(f"{resolved}")[1] if resolved.stem == "table" else 0.0
+        found = pathlib.PurePath(base, "data") / "late.txt"
+        extra = np.loadtxt(found)[0] if pathlib.Path(found).exists() else 7.0
+        return np.sum(Table(name).both * x) * again + extra * x
+
+    slope, value = dj.grad(model, backend=backend), dj.jit(model, backend=backend)
+    assert value(2.0, "table") == model(2.0, "table")
+    assert slope(2.0, "table") == 14.0 * 4.0 + 7.0
+    np.savetxt(tmp_path / "data" / "late.txt", [5.0, 4.0])
+    np.savetxt(tmp_path / "data" / "table.txt", [1.0, 2.0])
+    assert value(2.0, "table") == model(2.0, "table")
+    assert slope(2.0, "table") == 6.0 * 2.0 + 5.0
 
 
 def test_files_of_several_arrays_and_of_records(tmp_path):

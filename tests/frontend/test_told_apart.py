@@ -410,3 +410,22 @@ def test_an_object_is_among_what_holds_it():
         return (1.0 if unknown in [x[0], unknown] else 2.0) * x[0] + [x[1], np.nan, x[2]].count(np.nan)
 
     assert dj.jit(f, backend="python")(X) == f(X)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_ranges_of_what_was_a_number_and_became_an_array(backend):
+    """In the turn that is interpreted, an item of the table may be either; NumPy raises for an array."""
+
+    def model(x):
+        table, total = {0: 1, 1: 2}, 0.0
+        for k in np.abs([0, -1]):
+            table[k] = np.arange(table[k] + 1)
+        for places in table.values():
+            total = total + np.sum(x * np.sum(places))
+        return total
+
+    x = np.array([0.3, 0.4])
+    assert dj.jit(model, backend=backend)(x) == pytest.approx(model(x))
+    np.testing.assert_array_equal(dj.grad(model, backend=backend)(x), [4.0, 4.0])
+    with pytest.raises(TypeError, match="arange takes numbers"):
+        dj.jit(lambda x: 2.0 * np.arange(x), backend=backend)(x)

@@ -96,3 +96,9 @@ def rows(x):
 @pytest.mark.parametrize("x", [X, np.asfortranarray(X), X[:, :1].copy(), X[:1].copy(order="F")])
 def test_flags(x):
     assert dj.jit(rows)(x) == rows(x)
+
+
+@pytest.mark.parametrize("name", ["owndata", "writeable"])
+def test_flags_that_are_not_told(name):
+    with pytest.raises(UnsupportedSyntax, match=rf"DJ118.*{name}"):
+        dj.jit(lambda x: x * (2.0 if getattr(x.flags, name) else 1.0))(X)

@@ -16,7 +16,7 @@ import numpy as np
 from diffjit import streams, tree
 from diffjit.api.engine.guards import Guards, checker
 from diffjit.dataclass import dataclass
-from diffjit.errors import MemoryProblem
+from diffjit.errors import MemoryProblem, UsageError
 from diffjit.frontend.entry.outputs import Apart
 from diffjit.frontend.entry.places import AsArray
 from diffjit.ir.nodes import Loc
@@ -187,7 +187,7 @@ def _split_trees(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return Arguments(known.positional, known.keywords, leaves, known.starts, known.key, known.general, form=known)
 
 
-def spell(item: Any, spelled: list[Any], leaves: list[Any], held: set[int]) -> bool:
+def spell(item: Any, spelled: list[Any], leaves: list[Any], held: set[int], depth: int = 0) -> bool:
     """Write down what a specialisation may know of a tree, and its leaves as `tree.flatten` orders them.
 
     It is False where there is more to it than is quickly seen; where a container stands at two places, say (`held`).
@@ -209,21 +209,24 @@ def spell(item: Any, spelled: list[Any], leaves: list[Any], held: set[int]) -> b
         if id(item) in held:
             return False
         held.add(id(item))
+    depth += 1
+    if depth > _DEEPEST:
+        return False
     if kind is list or kind is tuple:
         spelled.append((kind, len(item)))
-        return all([spell(part, spelled, leaves, held) for part in item])  # noqa: C419 - as above
+        return all([spell(part, spelled, leaves, held, depth) for part in item])  # noqa: C419 - as above
     if kind is dict:
         keys = tuple(item)
         spelled.append(keys)
         plain = _TEXTS.issuperset(map(type, keys))
-        return plain and all([spell(item[key], spelled, leaves, held) for key in sorted(keys)])  # noqa: C419
+        return plain and all([spell(item[key], spelled, leaves, held, depth) for key in sorted(keys)])  # noqa: C419
     if kind not in _RECORDS:
         _RECORDS[kind] = tree.is_plain_record(item)
     if not _RECORDS[kind]:
         return False
     fields = item.__dict__
     spelled.append((kind, *fields))
-    return all([spell(part, spelled, leaves, held) for part in fields.values()])  # noqa: C419
+    return all([spell(part, spelled, leaves, held, depth) for part in fields.values()])  # noqa: C419
 
 
 _TEXTS, _FIXED = frozenset({str}), frozenset({str, bool, type(None)})
@@ -231,6 +234,7 @@ _RECORDS: WeakKeyDictionary[type, bool] = WeakKeyDictionary()  # classes whose o
 
 
 def _split_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    _refuse_rings((*args, *kwargs.values()))
     leaves: list[Any] = []
     starts: list[int] = []
     positional = []
@@ -273,13 +277,33 @@ def _twins(args: tuple[Any, ...]) -> tuple[tuple[int, int], ...]:
             if first != number:
                 found.append((number, first))
                 continue
-        if isinstance(item, (list, tuple)):
-            todo += item
-        elif isinstance(item, dict):
-            todo += item.values()
-        elif tree.is_record(item):
-            todo += tree.attributes(item).values()
+        todo += _parts(item)
     return tuple(found)
+
+
+def _parts(item: Any) -> Iterable[Any]:
+    """What a list, tuple, dict or object in the arguments holds."""
+    if isinstance(item, (list, tuple)):
+        return item
+    if isinstance(item, dict):
+        return item.values()
+    return tree.attributes(item).values() if tree.is_record(item) else ()
+
+
+_DEEPEST = 100  # a form as deep is a chain of nodes, of which each length would be a program of its own
+
+
+def _refuse_rings(args: tuple[Any, ...]) -> None:
+    """Refuse what holds itself, which has no form, and what is too deep for one."""
+    layer: Iterable[Any] = args
+    for _ in range(_DEEPEST):
+        inner = (p for a in layer if type(a) not in _SINGLE and not isinstance(a, np.generic) for p in _parts(a))
+        layer = {id(p): p for p in inner}.values()
+        if not layer:
+            return
+    deepest = next((p for p in layer if tree.is_record(p)), next((p for p in layer if _parts(p)), None))
+    problem = f"the arguments hold one another, or are too deep: in the end a {type(deepest).__name__}"
+    raise UsageError("DJ511", problem, cure="let the program find such nodes outside, in a global or closure variable")
 
 
 _SINGLE = frozenset({float, int, complex, bool, str, type(None), np.ndarray, types.FunctionType})

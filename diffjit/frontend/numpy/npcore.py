@@ -19,7 +19,7 @@ from diffjit.frontend.values.templates import DynList, Leaf, Node, Sub, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Block, Value
 from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, not_one
-from diffjit.primitives.library import containers
+from diffjit.primitives.library import joining
 from diffjit.primitives.library.numbers import BY_ZERO
 from diffjit.primitives.library.subclasses import records
 
@@ -108,11 +108,11 @@ class NumpyCore(Mixin):
         if isinstance(value, Value) and not isinstance(value.type, Scalar):
             return self._from_list(value, dtype)
         if isinstance(value, av.Ref) and isinstance(held := self.contents(value), DynList):
-            if isinstance(held.elem, Sub):
-                rows = self.call_plain(containers.array_of_rows, value, node=None)
+            if isinstance(held.elem, Sub) and not isinstance(held.elem.elem, Sub):
+                rows = self.call_plain(joining.array_of_rows, value, node=None)
                 return rows if dtype is None else self.cast(rows, dtype)
             if held.elem is not None and not _is_row(held.elem):
-                return self.array_from(self.items_as_arrays(value), dtype)
+                return self._of_arrays(self.items_as_arrays(value), dtype)
             return self._from_dynamic(held, dtype)
         own = self.as_array(value)
         if own is not value:
@@ -189,13 +189,24 @@ class NumpyCore(Mixin):
             self.array_set(out, av.Tup((full, Static(k))), column)
         return out
 
+    def _of_arrays(self, items: av.Ref, dtype: Any) -> Value:
+        """An array of what was made just now: of nothing where that has raised what a handler waits for."""
+
+        def nothing() -> Value:
+            elem = self.contents(items).lists[0].type.elem
+            ndim = elem.ndim if isinstance(elem, Array) else 0
+            return self.empty((Static(0),) * (ndim + 1), np.dtype(dtype or elem.dtype))
+
+        return self.choose(self.pending(), nothing, lambda: self.array_from(items, dtype))
+
     def items_as_arrays(self, items: av.Ref) -> av.Ref:
         """A growing list of numbers or arrays, made of the items of another one.
 
         What may be None is tested here: NumPy would make an array of objects.
         """
-        result = self.new(av.ListC(()), "arrays")
-        self.iterate(items, lambda item: self.list_append(result, self.array(item)), None, key=("arrays", self.place()))
+        told = "arrays" + "[]" * _depth(self.contents(items).elem)  # lists of lists come here again, one level below
+        result = self.new(av.ListC(()), told)
+        self.iterate(items, lambda item: self.list_append(result, self.array(item)), None, key=(told, self.place()))
         self.make_dynamic(result)
         return result
 
@@ -525,6 +536,9 @@ class NumpyCore(Mixin):
         if is_none(stop):
             start, stop = Static(0), start
         parts = [self.number(p) for p in (start, stop, step)]
+        if any(getattr(p.type, "ndim", 0) > 0 for p in parts):
+            problem = "np.arange takes numbers, not an array of them"
+            raise self.type_problem("DJ301", problem, cure="take an item of it, or its length", python=TypeError)
         ty = np.result_type(*(p.type.dtype for p in parts))
         if ty.kind == "b":
             ty = np.dtype(np.int64)
@@ -563,6 +577,11 @@ class NumpyCore(Mixin):
 def as_int(interpreter: Any, part: Any) -> Value:
     """An int operand."""
     return interpreter.cast(part, np.int64, weak=True)
+
+
+def _depth(elem: Any) -> int:
+    """How many levels of lists the items of a growing list have."""
+    return 1 + _depth(elem.elem) if isinstance(elem, Sub) else 0
 
 
 def _is_row(elem: Any) -> bool:

@@ -26,8 +26,10 @@ _ROOM = "diffjit.primitives.library.subclasses.of_objects"
 def is_object(dtype: Any) -> bool:
     """Whether an array of objects is asked for; what is no dtype at all is said where one is made of it."""
     obj = dtype.obj if isinstance(dtype, Static) else None
+    if isinstance(obj, type) and not issubclass(obj, np.generic):  # NumPy takes each class that is none of numbers
+        return np.dtype(obj).kind == "O"
     named = isinstance(obj, str) and obj.lstrip("|=<>") in ("O", "O8", "object", "object_")
-    return named or obj in (object, np.object_) or getattr(obj, "kind", "") == "O"
+    return named or obj is np.object_ or getattr(obj, "kind", "") == "O"
 
 
 class ObjectArrays(Mixin):

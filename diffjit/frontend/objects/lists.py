@@ -563,8 +563,10 @@ class Lists(Mixin):
         return self.call_plain(containers.list_slice, ref, *split_slice(index), node=node)
 
     def call_plain(self, function: Any, *args: Any, node: Any) -> Any:
-        """Call a function of the library."""
-        return self.call_fn(self.fn_of(function), list(args), {}, node)
+        """Call a function of the library; where it raises for certain, what stands around the call is not reached."""
+        found = self.call_fn(self.fn_of(function), list(args), {}, node)
+        self.stop_where_left()
+        return found
 
     def dyn_set(self, ref: av.Ref, index: Any, value: Any, node: Any) -> None:
         """`list[index] = value` in a growing list."""

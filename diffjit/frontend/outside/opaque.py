@@ -30,10 +30,10 @@ from diffjit.frontend.entry.outputs import no_number
 from diffjit.frontend.entry.places import Asked, Read
 from diffjit.frontend.outside.surroundings import (
     CLOCKS,
-    OF_TEXTS,
     READERS,
     is_answered,
     is_log,
+    is_of_texts,
     is_pure_library,
     is_quiet,
     is_surroundings,
@@ -96,7 +96,7 @@ class OpaqueCalls(Mixin):
         if obj is warnings.warn and self.warnings_raise:
             cure = "raise an exception"
             raise self.unsupported("DJ124", "a warning that a filter turns into an error", node, cure)
-        if obj in OF_TEXTS and not kwargs:
+        if is_of_texts(obj) and not kwargs:
             known = [self.as_python(a) for a in args]
             if all(isinstance(a, Static) for a in known):
                 return self.run_now(obj, known, kwargs)
@@ -173,7 +173,7 @@ class OpaqueCalls(Mixin):
         if self.rule_mode or self.in_library() or library or self.awaits_errors():
             raise refused
         try:
-            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj))
+            return self.act(obj, args, kwargs, node, refused=refused, pure=is_pure_library(obj) or is_pure(obj))
         except DiffjitError as error:
             raise refused from error
 

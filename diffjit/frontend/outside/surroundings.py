@@ -10,6 +10,7 @@ import builtins
 import json
 import logging
 import os
+import pathlib
 import shutil
 import sys
 import textwrap
@@ -47,9 +48,13 @@ _ANSWERED = frozenset({
     logging.getLogger, logging.getLevelName, sys.getrecursionlimit, shutil.which, os.fspath,
 })  # fmt: skip
 # What depends on a text alone, which is read while specialising where it is known.
-OF_TEXTS = frozenset({
+_OF_TEXTS = frozenset({
     json.loads, str.maketrans, textwrap.dedent, textwrap.fill, textwrap.indent, textwrap.shorten, textwrap.wrap,
 })  # fmt: skip
+_OF_NAMES = frozenset({
+    "as_posix", "is_absolute", "is_relative_to", "joinpath", "relative_to", "with_name", "with_stem", "with_suffix",
+})  # fmt: skip
+"""Methods of paths that ask nothing of the disk."""
 _ANSWERED_OF_DATES = (
     "__format__", "astimezone", "ctime", "fromtimestamp", "strftime", "strptime", "timestamp", "utcfromtimestamp",
 )  # fmt: skip
@@ -57,6 +62,7 @@ ASKING = frozenset({"now", "today", "utcnow", *_ANSWERED_OF_DATES})
 """Methods of dates that ask the clock, the zone or the language that the program runs in."""
 _OF_A_DICT = {"get", "__getitem__", "__contains__"}
 _ANSWERED_METHODS = {
+    pathlib.Path: {"absolute", "expanduser", "resolve"},
     logging.Logger: {"isEnabledFor", "getEffectiveLevel", "hasHandlers", "getChild"},
     type(os.environ): _OF_A_DICT,
 }
@@ -71,7 +77,8 @@ READERS = frozenset({np.loadtxt, np.genfromtxt, np.load, np.fromfile, np.fromreg
 FILES = frozenset({*READERS, np.save, np.savetxt, np.savez, np.savez_compressed})
 """NumPy's functions of files: nothing about them is known before the program runs."""
 _READING = frozenset({
-    "close", "getvalue", "load", "loads", "read", "read_bytes", "read_text", "reader", "readline", "readlines", "seek",
+    "close", "exists", "getvalue", "is_dir", "is_file", "load", "loads", "read", "read_bytes", "read_text", "reader",
+    "readline", "readlines", "seek",
 })  # fmt: skip
 
 
@@ -118,6 +125,13 @@ def is_answered(obj: Any) -> bool:
     if root(obj) == "datetime" and getattr(obj, "__name__", "") in _ANSWERED_OF_DATES:
         return tree.never_changes(owner if isinstance(owner, type) else type(owner))
     return isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)) and obj in _ANSWERED
+
+
+def is_of_texts(obj: Any) -> bool:
+    """Whether what a call gives depends on texts alone, as a path does on its name: it is known where they are."""
+    if root(obj) != "pathlib":
+        return obj in _OF_TEXTS
+    return isinstance(obj, type) or getattr(obj, "__name__", "") in _OF_NAMES
 
 
 def is_log(obj: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import gast
 
 from diffjit.dataclass import dataclass
+from diffjit.frontend.syntax.exceptions import Abandon
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import Joiner
@@ -93,6 +94,11 @@ class Control(Mixin):
     def jumped(self) -> bool:
         """Whether the rest of this block is certainly not reached."""
         return self.dead or bool(self.certain_jumps(self.cells) or self._one_of())
+
+    def stop_where_left(self) -> None:
+        """The rest of this statement is not interpreted where what came before has certainly left it."""
+        if self.dead or (self.handlers and self.jumped()):
+            raise Abandon
 
     def _one_of(self) -> list[Any]:
         """Jumps of which one is under way for certain, as each branch of a condition took one of them."""

@@ -177,8 +177,7 @@ class Exceptions(Mixin):
 
     def settle(self) -> None:
         """Inside a `try`: the rest of this statement runs only where no exception is under way."""
-        if self.dead or (self.handlers and self.jumped()):
-            raise Abandon
+        self.stop_where_left()
         if self.memo is None:
             return
         jumps = self.unsure_jumps()  # a loop over a generator also leaves the generator's `try` by its `break`

@@ -207,6 +207,8 @@ class Indexing(Mixin):
         if isinstance(index, av.Slice):
             return rebuild(items[self.static_slice(index, node)])
         if isinstance(index, Value):
+            if not items and isinstance(index.type, Scalar) and index.type.dtype.kind in "biu":
+                self.out_of_range(f"{what} index out of range")  # whatever it is
             return self.select_item(items, index, node)
         k = self.static_int(index, "the index", node)
         if not -len(items) <= k < len(items):
@@ -542,7 +544,8 @@ class Indexing(Mixin):
 
     def slice_length(self, length: Dim, item: av.Slice) -> Dim:
         """What is known of a slice's length; slices that cut the same number of elements share a symbol."""
-        parts = (p.obj if isinstance(p, Static) else p for p in (item.start, item.stop, item.step))
+        known = lambda p: p.obj if is_none(p) else operator.index(p.obj)  # noqa: E731
+        parts = (known(p) if isinstance(p, Static) else p for p in (item.start, item.stop, item.step))
         return self.length_facts.slice(length, *parts)
 
     def advanced(self, array: Value, items: list[Any], node: Any) -> tuple[Value, tuple[str, ...], list[Value]]:

@@ -116,18 +116,6 @@ def delete_slice(items, start, stop, step):
         items.pop(low + (len(places) - 1 - k) * step if step > 0 else low + k * step)
 
 
-def array_of_rows(rows):
-    """np.array of a list of lists."""
-    first = np.array(rows[0])
-    out = np.empty((len(rows), *first.shape), dtype=first.dtype)
-    for k in range(len(rows)):
-        row = np.array(rows[k])
-        if row.shape[0] != first.shape[0]:
-            raise ValueError("setting an array element with a sequence: the rows differ in length")
-        out[k] = row
-    return out
-
-
 def concatenated(arrays, axis):
     """np.concatenate of a list of arrays, along one axis or of all that they hold."""
     if len(arrays) == 0:

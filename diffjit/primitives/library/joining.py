@@ -24,6 +24,20 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     return together if axis == 0 else np.moveaxis(together, 0, axis).copy()
 
 
+def array_of_rows(rows):
+    """np.array of a list of lists."""
+    if len(rows) == 0:
+        raise NotImplementedError("np.array of an empty list of lists: NumPy gives an array of one dimension")
+    first = np.array(rows[0])
+    out = np.empty((len(rows), *first.shape), dtype=first.dtype)
+    for k in range(len(rows)):
+        row = np.array(rows[k])
+        if row.shape[0] != first.shape[0]:
+            raise ValueError("setting an array element with a sequence: the rows differ in length")
+        out[k] = row
+    return out
+
+
 def as_items(a, ndim):
     """The items of the first axis with at least 1, 2 or 3 dimensions."""
     if a.ndim > ndim:

@@ -47,7 +47,7 @@ def clip_method(a, min=None, max=None, out=None):  # noqa: A002 - NumPy's names
 @implements(np.round, np.around, np.ndarray.round)
 def round_(a, decimals=0, out=None):
     """Round to a decimal place; the derivative is 0."""
-    a = np.asarray(a)
+    a, decimals = np.asarray(a), operator.index(decimals)
     if a.dtype.kind in "iu":
         whole = a.copy() if a.ndim > 0 else a[()]
         return whole if decimals >= 0 else (np.rint(a / 10.0**-decimals) * 10.0**-decimals).astype(a.dtype)
@@ -304,6 +304,7 @@ def round_decimal(x, digits):
     Only a product that rounds to a half needs care: the sign of its rounding error, by Dekker's exact product (1971),
     says on which side of the half the exact one lies.
     """
+    digits = operator.index(digits)
     if digits < 0:
         return np.rint(x / 10.0 ** (-digits)) * 10.0 ** (-digits)
     scale = 10.0**digits

@@ -100,18 +100,31 @@ def kron(a, b):
     return np.reshape(blocks, tuple(a_shape[k] * b_shape[k] for k in places(ndim)))
 
 
+PLANES = np.lib.NumpyVersion(np.__version__) < "2.5.0"  # np.cross of vectors of two: an error since then
+
+
+def demand_three(n, m):
+    """Refuse vectors of other lengths in NumPy's words."""
+    if n != 3 or m != 3:
+        found = f"{n} and {m}"
+        raise ValueError(
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {found} dimensional instead."
+        )
+
+
 @implements(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    """Vector product in three dimensions; in two, where that is known before the program runs, its only part."""
+    """Vector product in three dimensions; in two, where NumPy has that and it is known before, its only part."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, 0), np.moveaxis(b, axisb, 0)
-    if is_two(a.shape[0]) and is_two(b.shape[0]):
+    if PLANES and is_two(a.shape[0]) and is_two(b.shape[0]):
         return a[0] * b[1] - a[1] * b[0]
-    if a.shape[0] != 3 or b.shape[0] != 3:
+    if PLANES and (a.shape[0] != 3 or b.shape[0] != 3):
         if a.shape[0] in (2, 3) and b.shape[0] in (2, 3):
             raise NotImplementedError("np.cross of vectors of two: write a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]")
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    demand_three(a.shape[0], b.shape[0])
     parts = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
     return np.stack(parts, axis=axisc)
 
@@ -119,6 +132,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 @implements(np.linalg.cross)
 def linalg_cross(x1, x2, /, *, axis=-1):
     """Vector product in three dimensions."""
+    demand_three(np.shape(x1)[axis], np.shape(x2)[axis])
     return np.cross(x1, x2, axis=axis)
 
 

@@ -68,11 +68,18 @@ def within(indices, n, mode):
     return np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
 
 
+def demand_ints(indices):
+    """Refuse floats that stand where NumPy wants places, whole ones too."""
+    if np.asarray(indices).dtype.kind not in "biu":
+        raise TypeError("only int indices permitted")
+
+
 @implements(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
     """Coordinates of positions in the flattened array."""
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
     rest = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
+    demand_ints(rest)
     rest = np.int64(rest) if np.ndim(rest) == 0 else rest
     size = 1
     for n in shape:
@@ -102,6 +109,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 def coordinate_inside(indices, n, mode):
     """Coordinates along an axis of length n."""
+    demand_ints(indices)
     if mode == "raise":
         indices = np.asarray(indices) if isinstance(indices, (list, tuple)) else indices
         if np.any((indices < 0) | (indices >= n)):
@@ -192,6 +200,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 def demand_places(kth, n):
     """Refuse what is not the place of one of n elements, as NumPy does."""
     places = np.asarray(kth)
+    demand_ints(places)
     places = np.where(places < 0, places + n, places)
     outside = np.logical_or(places < 0, places >= n)
     if np.any(outside):

@@ -66,6 +66,16 @@ class Flags:
         """Whether columns do, and rows do not."""
         return self.f_contiguous and not self.c_contiguous
 
+    @property
+    def owndata(self):
+        """Refused: whether memory is another array's is not told."""
+        raise NotImplementedError("whether an array is a view (`flags.owndata`): take a copy of it, or leave it out")
+
+    @property
+    def writeable(self):
+        """Refused, too."""
+        raise NotImplementedError("whether an array may be written to (`flags.writeable`): leave it out")
+
     def __getitem__(self, name):
         if name in ("C_CONTIGUOUS", "C", "CONTIGUOUS"):
             return self.c_contiguous

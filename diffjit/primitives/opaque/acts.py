@@ -281,7 +281,7 @@ def of_class(value: Any, classes: Any) -> bool:
 # Calls that may be left out where nobody reads the result, if the object comes from such a call itself.
 _PURE: tuple[Any, ...] = (
     abs, bool, called, ended, exactly, getattr, len, of_class, operator.add, operator.eq, operator.ge, operator.getitem,
-    operator.gt, operator.le, operator.lt, operator.mul, operator.ne, operator.neg, operator.sub,
+    operator.gt, operator.is_, operator.le, operator.lt, operator.mul, operator.ne, operator.neg, operator.sub,
     cast("Any", operator).truediv,
 )  # fmt: skip
 PURE: frozenset[Any] = frozenset(_PURE)

@@ -222,3 +222,20 @@ def test_what_is_refused():
     ):
         with pytest.raises(error, match=word):
             dj.jit(f, backend="python")(X)
+
+
+def rational(numerators, denominators):
+    top, below = np.empty((1, 1), dtype=np.ndarray), np.empty((1, 1), dtype=list)  # as any class: of objects
+    top[0, 0], below[0, 0] = np.array(numerators), list(denominators)
+    total = 0.0
+    for i in range(top.shape[0]):
+        for j in range(top.shape[1]):
+            total = total + np.polyval(top[i, j], 1.5) / np.polyval(below[i, j], 1.5)
+    return total
+
+
+def test_classes_as_dtypes():
+    """NumPy takes each class that is none of numbers for `object`."""
+    a, b = np.array([1.0, 2.0]), np.array([1.0, 0.5, 2.0])
+    assert dj.jit(rational, backend="python")(a, b) == pytest.approx(rational(a, b))
+    dj.check_grads(rational, (a, b), order=2, backend="python")
