@@ -105,7 +105,7 @@ def specialise(
             if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
                 found = nodes
             idle += not _is_news(learned, found)
-            if found.table in ("arenas", "referred"):
+            if found.table in ("arenas", "referred", "early", "late"):
                 learned.lists.clear()  # items of these kinds have another form now
             refused, told = refused or found.error, told or found.error
     if without is not None:
@@ -180,6 +180,7 @@ def _kept(learned: Learned) -> dict[str, Any]:
     """What specialisation still knows when it starts from the beginning."""
     return {
         "sums": learned.sums,
+        "rows": learned.rows,
         "given_up": learned.given_up,
         "forgotten": learned.given_up,
         "at_once": learned.at_once,
@@ -208,6 +209,8 @@ def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
         return replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
     if learned.clashes and not learned.sums:
         return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"sums": True})
+    if learned.unlike and not learned.rows:
+        return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"rows": True})
     if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
         forget = learned.given_up != learned.forgotten
         return replace(Learned(), spelled=learned.spelled, **_kept(learned)) if forget else None
@@ -286,10 +289,14 @@ def _specialise(
         made = None
     finally:
         learned.clashes = learned.clashes or interpreter.sites.clashes
+        learned.unlike = learned.unlike or interpreter.sites.unlike
         learned.dead = interpreter.dead
         learned.repeated = interpreter.repeated
     if made is None or interpreter.sites.wider:
         raise Learn("lists", interpreter.wider_lists())
+    for cls in interpreter.drafts:  # of which nothing was learned: this attempt knows them by one of their objects
+        problem = f"no `__init__` of `{cls.__name__}` is known to end, and it puts its object into others"
+        raise interpreter.type_problem("DJ304", problem, cure="put the object into others where it is made")
     return made
 
 

@@ -124,7 +124,9 @@ class Interpreter(
         self.rule_mode = rule_mode
         self.to_take = None if rule_mode else current()  # which derivatives will be taken of what is interpreted
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart), sums=self.learned.sums)
+        self.sites = Sites(
+            hints=self.learned.lists, apart=bool(self.learned.apart), sums=self.learned.sums, rows=self.learned.rows
+        )
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []
