@@ -86,6 +86,7 @@ from diffjit.frontend.syntax.patterns import Patterns
 from diffjit.frontend.syntax.statements import Statements
 from diffjit.frontend.texts.shown import Shown
 from diffjit.frontend.texts.text import Text
+from diffjit.frontend.texts.words import OptionWords
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
@@ -112,7 +113,7 @@ class Interpreter(
     Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
     Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,
     Streams, OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, ObjectArrays, RareParts, ByElement,
+    OperatorFunctions, ObjectArrays, RareParts, ByElement, OptionWords,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
