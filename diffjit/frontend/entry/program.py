@@ -444,7 +444,8 @@ def _short_name(place: Place) -> str:
 
 def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     """Where a program stands, and the text of its lines."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    own = getattr(function, "__func__", function)  # of what a verb has made, that of the function it was given
+    code = getattr(own if hasattr(own, "__code__") else inspect.unwrap(own), "__code__", None)
     if code is not None:
         ir.source_file, ir.source_line = place_of(code)
     note_lines(ir)
