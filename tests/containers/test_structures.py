@@ -167,7 +167,69 @@ def cut_at_each_place_once(x):
     return total + sorted(list(set(places)), reverse=True)[1]  # noqa: C414 - as it is written
 
 
+class Node:
+    def __init__(self, v):
+        self.v = v
+        self.out, self.into = [], []
+
+
+class Edge:
+    def __init__(self, a, b, w):
+        self.a, self.b, self.w = a, b, w
+        a.out.append(self)
+        b.into.append(self)
+
+
+def graph(x):
+    nodes = [Node(x[0] + 0.3 * k * x[1]) for k in range(5)]
+    edges = []
+    for i, a in enumerate(nodes):
+        for b in nodes[i + 1 :]:
+            if a.v * b.v > 0.72:
+                edges.append(Edge(a, b, np.sin(3.0 * a.v) * b.v))  # noqa: PERF401 - a list that grows
+    return nodes, edges
+
+
+def shortest_ways(x):
+    nodes, _ = graph(x)
+    for node in nodes:
+        node.far, node.done = 1e9, False
+    nodes[0].far = 0.0
+    while True:
+        best = None
+        for node in nodes:
+            if not node.done and (best is None or node.far < best.far):
+                best = node
+        if best is None:
+            break
+        best.done = True
+        for edge in best.out:
+            if best.far + abs(edge.w) < edge.b.far:
+                edge.b.far, edge.b.before = best.far + abs(edge.w), best
+    return sum(node.far * node.before.v for node in nodes if hasattr(node, "before"))
+
+
+def trees_that_meet(x):
+    nodes, edges = graph(x)
+    for node in nodes:
+        node.root = node
+
+    def top(node):
+        while node.root is not node:
+            node = node.root
+        return node
+
+    total = 0.0
+    for edge in sorted(edges, key=lambda e: abs(e.w)):
+        a, b = top(edge.a), top(edge.b)
+        if a is not b:
+            a.root = b
+            total += abs(edge.w) * (1 + a.v)
+    return total
+
+
 PROGRAMS = [
+    shortest_ways, trees_that_meet,
     strengthened, dropped_until_none_is_pressed, walked_in_breadth, walked_in_depth, of_the_class_or_caught,
     cut_where_others_end, cut_at_each_place_once,
 ]  # fmt: skip
@@ -217,3 +279,20 @@ def sorted_on_one_path(x):
 def test_the_order_of_a_set_is_not_known(function):
     with pytest.raises(DiffjitError, match="in an order of Python's own"):
         dj.grad(function, backend="python")(X)
+
+
+def test_all_attributes_of_what_may_lack_one():
+    """Python has those that are there; this is refused when it is run, and no handler catches it."""
+
+    def f(x):
+        thing = Node(x[0])
+        if x[1] > 0.0:
+            thing.more = x[1]
+        try:
+            return thing.v if "more" not in vars(thing) else thing.v * thing.more
+        except Exception:  # noqa: BLE001 - what it must not catch
+            return 0.0 * x[0]
+
+    assert dj.jit(f, backend="python")(X) == f(X)
+    with pytest.raises(NotImplementedError, match="more"):
+        dj.jit(f, backend="python")(-X)

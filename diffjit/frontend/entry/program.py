@@ -102,7 +102,7 @@ def specialise(
         except Related:
             fixed, idle = fixed | {tree.RELATED}, idle + 1
         except Learn as found:
-            if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
+            if found.table == "lists" and (nodes := _nodes_among(found.facts, learned)) is not None:
                 found = nodes
             idle += not _is_news(learned, found)
             if found.table in ("arenas", "referred", "early", "late"):
@@ -158,9 +158,16 @@ def _is_news(learned: Learned, found: Learn) -> bool:
     return len(table) > before
 
 
-def _nodes_among(facts: Any) -> Learn | None:
-    """What to learn where the items of lists hold others of their kind, and these others: they are nodes."""
-    return next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
+def _nodes_among(facts: Any, learned: Learned) -> Learn | None:
+    """What to learn where the items of lists hold others of their kind, and these others: they are nodes.
+
+    Those that are already put themselves into others in their `__init__`, where they are not yet known as nodes.
+    """
+    nodes = next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
+    if nodes is None or not nodes.facts.keys() <= learned.arenas.keys():
+        return nodes
+    early = {kind for kind in nodes.facts if isinstance(kind, type)} - learned.early
+    return Learn("early", early) if early else nodes
 
 
 def _to_fix(need: NeedStatic, fixed: frozenset[int], learned: Learned) -> set[int] | None:
