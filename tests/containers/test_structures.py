@@ -1,5 +1,7 @@
 """Models of structures: joints and bars that hold one another, are picked into lists, and given what they lacked."""
 
+# pyright: reportAttributeAccessIssue=false
+
 import itertools
 
 import numpy as np
