@@ -207,6 +207,61 @@ def test_what_an_inner_function_changes_outside_is_refused():
         dj.grad(f, backend="python")(2.0)
 
 
+class Cell:
+    def __init__(self, v):
+        self.v = v
+
+
+def set_number(items, y):
+    items[0] = 2.0 * y[0]
+
+
+def set_attribute(items, y):
+    items[0].v = 2.0 * y[0]
+
+
+def set_element(items, y):
+    items[0][0] = 2.0 * y[0]
+
+
+def add_number(items, y):
+    items.append(2.0 * y[0])
+
+
+@pytest.mark.parametrize("verb", [dj.jacfwd, dj.jacrev, lambda g: lambda x: dj.jvp(g, (x,), (x,))[1]])
+@pytest.mark.parametrize(
+    ("made", "change", "read"),
+    [
+        (lambda v: v, set_number, lambda items: items[0]),
+        (lambda v: v, add_number, len),
+        (Cell, set_attribute, lambda items: items[0].v),
+        (lambda v: v * np.ones(2), set_element, lambda items: items[0][0]),
+    ],
+)
+def test_what_an_inner_function_changes_in_a_growing_list_outside_is_refused(made, change, read, verb):
+    """The derivative changes nothing outside; inside a program it must not, either."""
+
+    def f(x):
+        items = []
+        for v in x:
+            if v > 0.0:
+                items.append(made(v))  # noqa: PERF401 - a list that grows
+
+        def g(y):
+            change(items, y)
+            return 2.0 * y
+
+        return np.sum(verb(g)(x)) + read(items)
+
+    def wanted(x):
+        return np.sum(verb(lambda y: 2.0 * y)(x)) + read([made(v) for v in x])
+
+    x = np.array([0.4, 0.7, 0.6])
+    assert f(x) == wanted(x)
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ125.*growing list outside"):
+        dj.jit(f, backend="python")(x)
+
+
 def test_an_inner_gradient_by_an_int_is_refused_at_its_line():
     def f(x):
         return dj.grad(lambda k: k * x)(3) * x

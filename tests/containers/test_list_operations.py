@@ -129,3 +129,70 @@ def test_a_list_takes_the_items_that_another_has_which_may_be_itself(k, backend)
     f = lists_that_take_themselves
     steps = [(f(x + 1e-6 * e, k) - f(x - 1e-6 * e, k)) / 2e-6 for e in np.eye(3)]
     np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-9)
+
+
+class Scaled:
+    def __init__(self, v):
+        self.v = v
+
+    def __radd__(self, other):
+        return [self.v * item for item in other]
+
+
+def added(x):
+    items = first = [3.0, 1.0, 2.0]
+    items += x
+    return items @ np.arange(3.0) + len(first)
+
+
+def added_to_one_that_grows(x):
+    items = [v for v in x if v > 0.5]
+    items += x[:2]
+    return np.sum(items) + len(items)
+
+
+def a_number_added(x):
+    items = [3, x[1]]
+    try:
+        items += x[0]
+    except TypeError:
+        return 0.0 * x[0]
+    return items[1] ** 2 + len(items)
+
+
+def multiplied(x):
+    items = [3.0, 1.0, 2.0]
+    items *= x
+    return np.sum(items) + len(items)
+
+
+def repeated(x):
+    items = first = [3.0, x[0]]
+    items *= np.int64(2)
+    return sum(first) + len(items)
+
+
+def added_in_an_object(x):
+    rows = {"a": [x[0], 2.0]}
+    rows["a"] += x[1:]
+    return np.sum(rows["a"] ** 2)
+
+
+def asked_before_the_list(x):
+    items = [x[0], 2.0]
+    items += Scaled(x[1])
+    return sum(items) + len(items)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "function",
+    [added, added_to_one_that_grows, a_number_added, multiplied, repeated, added_in_an_object, asked_before_the_list],
+)
+def test_what_is_added_to_a_list_is_asked_before_the_list(function, backend):
+    """`items += array` makes an array: `list.__iadd__` is asked last."""
+    x = np.array([0.9, 1.3, 0.4])
+    value, slope = dj.value_and_grad(function, backend=backend)(x)
+    assert value == pytest.approx(function(x))
+    steps = [(function(x + 1e-6 * e) - function(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-9)

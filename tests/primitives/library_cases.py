@@ -719,6 +719,12 @@ for ufunc in (
     case(ufunc.reduce, M, 1, keepdims=True)
     case(ufunc.accumulate, V)
     case(ufunc.reduceat, V, [0, 3, 1])
+for ufunc in (np.float_power, np.fmod, np.remainder):
+    case(ufunc.reduce, P, 1)
+    case(ufunc.accumulate, P, -1)
+    case(ufunc.reduceat, P, [0, 1, 0], axis=1)
+case(np.multiply.outer, V, M, dtype=complex)
+case(np.subtract.outer, M, V, dtype=float)
 for ufunc in (np.add, np.multiply, np.fmax, np.hypot):
     case(ufunc.reduce, P, axis=(0, 2))
     case(ufunc.reduce, P, axis=None)

@@ -59,7 +59,7 @@ class ContainerCalls(Mixin):
             iterable = self.not_none(iterable)
         if isinstance(iterable, av.Ref) and isinstance(self.contents(iterable), (av.ListC, DynList)):
             return self.copy_list(iterable)
-        return self.collect(iterable)
+        return self.list_of_set(iterable) if self.is_run_time_set(iterable) else self.collect(iterable)
 
     @core(builtins.tuple)
     def py_tuple(self, iterable: Any = None) -> Any:

@@ -241,6 +241,8 @@ class Introspection(Mixin):
             return self.call(self.fn_of(_can_read), [read, value], {}, None)
         if (more := self.may_have_more(value, name.obj)) is not None:
             return Static(more)
+        if (late := self.has_late(value, name.obj)) is not None:
+            return late
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             found = held.fields.get(name.obj)
             if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):

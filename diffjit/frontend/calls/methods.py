@@ -68,6 +68,8 @@ class Methods(Mixin):
                 cure = "give it values (send), or write a class that keeps what lives between them"
                 raise self.unsupported("DJ101", "a generator that exceptions are thrown into (`throw`)", node, cure)
             raise self.needs_place(receiver.serial, f"`{name}` of this generator", node)
+        if name == "sort" and "key" not in kwargs and self.is_disordered(receiver):
+            self.take_any_order(receiver)
         if name == "__getitem__":
             return self.get_item(receiver, args[0], node)
         if name == "__setitem__":

@@ -159,8 +159,8 @@ class Nested(Mixin):
             with self._read_again(called_on):
                 try:
                     return self._apart(
-                        function, args, kwargs, flatten, node, refused, held=bool(refusal), lists=bool(called_on),
-                        itself=itself,
+                        function, args, kwargs, flatten, node, refused, held=bool(refusal),
+                        lists=bool(called_on) or (bool(self.frames) and not refusal), itself=itself,
                     )  # fmt: skip
                 except UnsupportedSyntax as error:
                     if not called_on or error is not self.change_refused:
@@ -221,10 +221,10 @@ class Nested(Mixin):
         body.results = outs
         if notes is not None:
             notes.leave_out(body, lists_written(body, [inner for _, inner in leaves]))
-        elif lists and lists_written(body, [inner for _, inner in leaves]):
-            raise self._changes_refused(refused, "a growing list", node)
         ir = Function(_name(function), [inner for _, inner in leaves], body)
         free = close(ir)
+        if lists and notes is None:
+            self._refuse_changed_lists(ir, len(leaves), refused, node, arrays=not held)
         ir.source_file, ir.source_line = _home(function)
         decide_views(ir)
         dce(ir, unused_but_raising)
@@ -236,6 +236,14 @@ class Nested(Mixin):
         names = [p.name or "" for p in ir.params]
         made = Program(ir, len(leaves), [], [], spec, arg_names=names, changes_arrays=in_place)
         return ir, None if stops else Inner(made, call, inputs), inputs
+
+    def _refuse_changed_lists(self, ir: Function, own: int, refused: str, node: Any, *, arrays: bool) -> None:
+        """Growing lists outside must not change, or the arrays in them, either: the first parameters are its own."""
+        if lists_written(ir.body, ir.params[:own]):
+            raise self._changes_refused(refused, "a growing list", node)
+        outside = [p for p in ir.params[own:] if isinstance(p.type, List)] if arrays else []
+        if outside and any(map(Written(ir).writes_to_items, outside)):
+            raise self._changes_refused(refused, "an array in a growing list", node)
 
     def _callers(self, entry: Entry, start: Any) -> Callable[[av.Ref], av.Ref | None]:
         """Which list, dict or object of the caller's a call has, if it is one."""

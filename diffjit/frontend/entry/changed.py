@@ -50,6 +50,8 @@ class ChangedOutside(Mixin):
         self.outside_places: dict[int, tuple[Any, Any, Callable[[], Any]]] = {}  # key, object and getter
         self.before: dict[int, Any] = {}  # what a changed object held at the start
         self.dict_owners: dict[int, av.Ref] = {}  # what `obj.__dict__` gave -> the object
+        self.drafts: dict[type, av.Ref] = {}  # classes in arenas without a form yet -> an object that is being made
+        self.disordered: dict[int, tuple[av.Poison, av.Ref]] = {}  # `list(items)` of a set -> its form, and the items
         self.names_before: dict[Any, Any] = {}  # and what a variable was
         self.namespaces: dict[int, av.Scope] = {}  # what `globals()` gave -> where these variables are looked up
         self.long_lists: dict[Value, tuple[Any, Any, Callable[[], Any]]] = {}  # lists that are taken for arrays

@@ -102,10 +102,10 @@ def specialise(
         except Related:
             fixed, idle = fixed | {tree.RELATED}, idle + 1
         except Learn as found:
-            if found.table == "lists" and (nodes := _nodes_among(found.facts)) is not None:
+            if found.table == "lists" and (nodes := _nodes_among(found.facts, learned)) is not None:
                 found = nodes
             idle += not _is_news(learned, found)
-            if found.table in ("arenas", "referred"):
+            if found.table in ("arenas", "referred", "early", "late"):
                 learned.lists.clear()  # items of these kinds have another form now
             refused, told = refused or found.error, told or found.error
     if without is not None:
@@ -158,9 +158,16 @@ def _is_news(learned: Learned, found: Learn) -> bool:
     return len(table) > before
 
 
-def _nodes_among(facts: Any) -> Learn | None:
-    """What to learn where the items of lists hold others of their kind, and these others: they are nodes."""
-    return next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
+def _nodes_among(facts: Any, learned: Learned) -> Learn | None:
+    """What to learn where the items of lists hold others of their kind, and these others: they are nodes.
+
+    Those that are already put themselves into others in their `__init__`, where they are not yet known as nodes.
+    """
+    nodes = next((again for elem in facts.values() if (again := needs_arenas(elem, MAX_NESTED)) is not None), None)
+    if nodes is None or not nodes.facts.keys() <= learned.arenas.keys():
+        return nodes
+    early = {kind for kind in nodes.facts if isinstance(kind, type)} - learned.early
+    return Learn("early", early) if early else nodes
 
 
 def _to_fix(need: NeedStatic, fixed: frozenset[int], learned: Learned) -> set[int] | None:
@@ -180,6 +187,7 @@ def _kept(learned: Learned) -> dict[str, Any]:
     """What specialisation still knows when it starts from the beginning."""
     return {
         "sums": learned.sums,
+        "rows": learned.rows,
         "given_up": learned.given_up,
         "forgotten": learned.given_up,
         "at_once": learned.at_once,
@@ -208,6 +216,8 @@ def _resort(learned: Learned, error: DiffjitError) -> Learned | None:
         return replace(Learned(), spelled=learned.spelled | doubtful, **_kept(learned))
     if learned.clashes and not learned.sums:
         return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"sums": True})
+    if learned.unlike and not learned.rows:
+        return replace(Learned(), spelled=learned.spelled, **_kept(learned) | {"rows": True})
     if error.branch is None or error.branch in learned.given_up or len(learned.given_up) >= MOST_GIVEN_UP:
         forget = learned.given_up != learned.forgotten
         return replace(Learned(), spelled=learned.spelled, **_kept(learned)) if forget else None
@@ -286,10 +296,14 @@ def _specialise(
         made = None
     finally:
         learned.clashes = learned.clashes or interpreter.sites.clashes
+        learned.unlike = learned.unlike or interpreter.sites.unlike
         learned.dead = interpreter.dead
         learned.repeated = interpreter.repeated
     if made is None or interpreter.sites.wider:
         raise Learn("lists", interpreter.wider_lists())
+    for cls in interpreter.drafts:  # of which nothing was learned: this attempt knows them by one of their objects
+        problem = f"no `__init__` of `{cls.__name__}` is known to end, and it puts its object into others"
+        raise interpreter.type_problem("DJ304", problem, cure="put the object into others where it is made")
     return made
 
 
@@ -437,7 +451,8 @@ def _short_name(place: Place) -> str:
 
 def _note_source(ir: Function, function: Callable[..., Any]) -> None:
     """Where a program stands, and the text of its lines."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    own = getattr(function, "__func__", function)  # of what a verb has made, that of the function it was given
+    code = getattr(own if hasattr(own, "__code__") else inspect.unwrap(own), "__code__", None)
     if code is not None:
         ir.source_file, ir.source_line = place_of(code)
     note_lines(ir)

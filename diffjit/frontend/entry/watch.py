@@ -76,8 +76,12 @@ class Watching(Mixin):
 
     def all_fields(self, held: Any) -> dict[str, Any]:
         """The attributes of an object; those of one from outside are lifted, which happens as they are read."""
-        own = ((n, v) for n, v in held.fields.items() if n != ITEMS)
-        fields = {n: self.bound(v, n) if isinstance(v, av.Maybe) else v for n, v in own}
+        own = [(n, v) for n, v in held.fields.items() if n != ITEMS and v is not av.UNBOUND]
+        for name, value in own:
+            if isinstance(value, av.Maybe):  # Python goes on, without it
+                problem = f"all attributes of an object that may lack `{name}`: set it on every path"
+                self.refuse_if(self.logical_not(value.bound), NotImplementedError, problem)
+        fields = {n: v.value if isinstance(v, av.Maybe) else v for n, v in own}
         if held.origin is None:
             return fields
         obj, getter = held.origin

@@ -481,17 +481,20 @@ class Arith(Mixin):
         """
         if isinstance(value.type, Scalar) and value.type.dtype != dtype:
             if value.type.dtype.kind == "c" and dtype.kind != "c":
-                raise self.type_problem(
-                    "DJ313", "a complex number is stored into a real array", cure="take .real first"
-                )
+                by_python = value.type.weak and dtype.kind in "iuf"  # NumPy's own lose their imaginary part
+                raise self.complex_into_real("a complex number is", TypeError if by_python else None)
             by_int = value.type.weak or (dtype.kind == "i" and not scattered)
             if dtype.kind in "iu" and by_int and not np.can_cast(value.type.dtype, dtype):
                 self.check_long(value)
                 value = self.to_int(value)
             return self.cast(value, dtype)
         if value.type.dtype.kind == "c" and dtype.kind != "c":
-            raise self.type_problem("DJ313", "complex numbers are stored into a real array", cure="take .real first")
+            raise self.complex_into_real("complex numbers are")
         return value
+
+    def complex_into_real(self, what: str, python: type[Exception] | None = None) -> TypeProblem:
+        """The error of an array that would take the real part of what is assigned; `python`: what NumPy raises."""
+        return self.type_problem("DJ313", f"{what} stored into a real array", cure="take .real first", python=python)
 
 
 @cache

@@ -71,7 +71,7 @@ class KnownArrays(Mixin):
         try:
             given = [self.known_value(a) for a in args]
             named = {name: self.known_value(a) for name, a in kwargs.items()}
-            if not all(map(_is_modest, (*given, *named.values()))):
+            if not all(map(is_modest, (*given, *named.values()))):
                 return made
             held = run(*given, **named)
         except (Unknown, TypeError, ValueError, LookupError, ArithmeticError):
@@ -176,10 +176,10 @@ def _runs(function: Any) -> Any:
     return function if known and not getattr(function, "__name__", "").startswith("empty") else None
 
 
-def _is_modest(given: Any) -> bool:
+def is_modest(given: Any) -> bool:
     """Whether what is made of this is small: nothing large is made only to look at it."""
     if isinstance(given, tuple | list):
-        return all(map(_is_modest, given)) and math.prod(n for n in given if isinstance(n, int)) <= _LARGE
+        return all(map(is_modest, given)) and math.prod(n for n in given if isinstance(n, int)) <= _LARGE
     return not isinstance(given, int | float) or abs(given) <= _LARGE
 
 

@@ -46,14 +46,18 @@ class NumpyCore(Mixin):
         found = implementation(obj)
         return functools.partial(getattr(self, found[0]), *found[1:]) if found is not None else None
 
+    def known_dtype(self, obj: Any) -> np.dtype:
+        """What an object or its name says of a dtype."""
+        try:
+            return np.dtype(obj)
+        except TypeError as error:
+            cure = "np.float64, for instance"
+            raise self.type_problem("DJ308", str(error), cure=cure, python=TypeError) from error
+
     def dtype_of(self, value: Any) -> np.dtype:
         """A dtype argument."""
         if isinstance(value, Static):
-            try:
-                dtype = np.dtype(value.obj)
-            except TypeError as error:
-                cure = "np.float64, for instance"
-                raise self.type_problem("DJ308", str(error), cure=cure, python=TypeError) from error
+            dtype = self.known_dtype(value.obj)
             if dtype.names is not None:
                 raise self.no_records()
             if dtype.kind == "O":
@@ -67,9 +71,9 @@ class NumpyCore(Mixin):
     def fields_of(self, dtype: Any) -> tuple[Any, Any] | None:
         """The dtype of records that a program makes, and its fields: name, dtype, lengths; None of other dtypes."""
         if isinstance(dtype, (av.Tup, av.Ref)):
-            found = np.dtype(self.constant_of(np.dtype, dtype, self.here))
+            found = self.known_dtype(self.constant_of(np.dtype, dtype, self.here))
         elif isinstance(dtype, Static) and isinstance(dtype.obj, (np.dtype, str, list)):
-            found = np.dtype(dtype.obj)
+            found = self.known_dtype(dtype.obj)
         else:
             return None
         if found.names is None:
@@ -373,6 +377,8 @@ class NumpyCore(Mixin):
             out = self.empty(lengths, ty, order=order.obj or "C")
             self.assign_array(out, value)
             return out
+        if value.type.dtype.kind == "c" and ty.kind != "c":
+            raise self.complex_into_real("a complex number is")
         dims = self.known_dims(lengths)
         order_text = order.obj or "C"
         return self.build.value(

@@ -108,6 +108,10 @@ class Written(Classes):
         listed = not isinstance(v.type, Array)
         return any(listed or not op.kind.startswith("list_") for op in self.writers.get(self.find(v), ()))
 
+    def writes_to_items(self, v: Value) -> bool:
+        """Whether something writes to the arrays in a list."""
+        return any(not op.kind.startswith("list_") for op in self.writers.get(self.find(v), ()))
+
     def after(self, op: Op, *values: Value) -> bool:
         """Whether something may write to the memory of one of these arrays after an operation of the program.
 

@@ -20,7 +20,7 @@ from diffjit.frontend.values.leaves import convert, instantiate, leaf_types, lis
 from diffjit.frontend.values.nodes import ListsOf, kind_of_nodes, learn_arenas
 from diffjit.frontend.values.portable import refers
 from diffjit.frontend.values.templates import Bad, Boxed, Cells, DynList, Learn, Node, Side, rebuild, split, with_parts
-from diffjit.frontend.values.values import Static
+from diffjit.frontend.values.values import NONE, UNBOUND, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import INT, List, Scalar, Type, fresh_lengths
 
@@ -61,12 +61,22 @@ class Arenas(Mixin):
     def unfinished(self, cls: type) -> av.Handle | None:
         """A place in the arena for an object whose `__init__` puts it into others, and is still to run."""
         held = self.cells.get(("h", self.learned.arenas[cls].uid)) if cls in self.learned.early else None
-        if held is None or held.elem is None:
+        if held is None:
             return None
+        if held.elem is None:
+            self.drafts[cls] = self.blank(cls)
         index = self.number(self.length(self.learned.arenas[cls]))
         for target in held.lists:
             self.build.op("list_append", [target, self.nothing(target.type.elem)])
-        return av.Handle(kind=cls, arena=self.learned.arenas[cls], index=index)
+        handle = av.Handle(kind=cls, arena=self.learned.arenas[cls], index=index)
+        for name in self._late(cls) if held.elem is not None else ():
+            self._store_attribute(handle, name, NONE)
+        return handle
+
+    def draft(self, owner: Any) -> av.Ref | None:
+        """What stands for an object whose kind has no form yet: this attempt is there to learn it."""
+        known = not isinstance(owner, av.Handle) or owner.kind not in self.drafts
+        return None if known or self.contents(owner.arena).elem is not None else self.drafts[owner.kind]
 
     def nothing(self, ty: Type) -> Value:
         """What stands in an attribute before it is set."""
@@ -78,6 +88,8 @@ class Arenas(Mixin):
 
     def settled_in(self, ref: av.Ref) -> av.Ref:
         """A new object, which moves into the arena of its kind if that has one."""
+        if isinstance(ref, av.Handle) and (draft := self.draft(ref)) is not None:
+            self._settle(ref.kind, ref.arena, draft)
         if isinstance(ref, av.Handle) or not self.learned.arenas:
             return ref
         kind = kind_of_nodes(self.cells["h", ref.uid])
@@ -86,10 +98,71 @@ class Arenas(Mixin):
             return ref
         if isinstance(kind, type) and ref.uid in reachable(self.cells):
             raise Learn("early", {kind})
+        return self._settle(kind, arena, ref)
+
+    def _settle(self, kind: Any, arena: av.Ref, ref: av.Ref) -> av.Handle:
         held = self.cells["h", ref.uid]
+        if isinstance(held, av.ObjC) and (
+            unset := {n for n, v in held.fields.items() if _may_lack(v)} - self._late(kind)
+        ):
+            raise Learn("late", {(kind, name) for name in unset})
         named = zip(_names(held), split(held), strict=True)
-        self.cells["h", ref.uid] = rebuild(held, tuple(self.referred(kind, name, value) for name, value in named))
+        held = rebuild(held, tuple(self.referred(kind, name, value) for name, value in named))
+        self.cells["h", ref.uid] = self.with_late(held)
         return self._entered(kind, arena, ref)
+
+    # Attributes that not all objects of a class have: they are None, or a tuple of the value
+
+    def _late(self, kind: Any) -> set[str]:
+        """The names of those that are set on some paths, or when the objects are there already."""
+        return {name for cls, name in self.learned.late if cls is kind}
+
+    def with_late(self, held: Any) -> Any:
+        """What an object holds, in the form of those in its arena."""
+        late = self._late(held.cls) if isinstance(held, av.ObjC) else ()
+        if not late:
+            return held
+        return replace(held, fields={**held.fields, **{n: self._if_set(held.fields.get(n, UNBOUND)) for n in late}})
+
+    def _if_set(self, value: Any) -> Any:
+        if value is UNBOUND:
+            return NONE
+        if isinstance(value, av.Maybe):
+            return self.fork(value.bound, lambda: av.Tup((value.value,)), lambda: NONE)
+        return av.Tup((value,))
+
+    def without_late(self, held: Any) -> Any:
+        """What an object of an arena holds, in the form of any other object."""
+        late = self._late(held.cls) if isinstance(held, av.ObjC) else ()
+        return replace(held, fields={n: self._set_or_not(v) if n in late else v for n, v in held.fields.items()})
+
+    def _set_or_not(self, found: Any) -> Any:
+        if isinstance(found, av.Opt):
+            return av.Maybe(self.logical_not(found.is_none), found.value.items[0])
+        return UNBOUND if is_none(found) else found.items[0]
+
+    def late_attribute(self, owner: av.Handle, name: str, node: Any) -> Any:
+        """An attribute of a node that may have none, or that of its class."""
+        value = self._set_or_not(self._attribute(owner, name))
+        if not isinstance(value, av.Maybe):
+            return self.class_attribute(owner, owner.kind, name, node) if value is UNBOUND else value
+        if self.is_class_data(owner.kind, name) or self.class_has(owner.kind, "__getattr__"):
+            return self.fork(
+                value.bound, lambda: value.value, lambda: self.class_attribute(owner, owner.kind, name, node)
+            )
+        return self.bound(value, name, owner.kind)
+
+    def has_late(self, owner: Any, name: str) -> Any:
+        """Whether a node has an attribute, where that hangs on what was done to it; None of others."""
+        if not isinstance(owner, av.Handle) or name not in self._late(owner.kind) or self.draft(owner) is not None:
+            return None
+        value = self._set_or_not(self._attribute(owner, name))
+        if value is UNBOUND or isinstance(value, av.Maybe):
+            of_class = self.class_has(owner.kind, name)
+            return Static(of_class) if of_class or value is UNBOUND else value.bound
+        return Static(True)
+
+    # The arenas
 
     def _entered(self, kind: Any, arena: av.Ref, ref: av.Ref) -> av.Handle:
         index = self.number(self.length(arena))
@@ -120,10 +193,14 @@ class Arenas(Mixin):
         return DynList(lists, held.elem.elem, held.elem.site)
 
     def object_form(self, ref: av.Ref) -> Any:
-        """What an object holds; of one in an arena, its class and the names of its attributes."""
+        """What an object holds; of one in an arena, its class and the names of its attributes.
+
+        Of the list of a set's items, a list of some order.
+        """
+        ref = self.draft(ref) or ref
         if isinstance(ref, av.Handle) and not isinstance(ref.kind, ListsOf):
             return self.arena_form(ref).like
-        return self.contents(ref)
+        return self.contents(self.disordered[ref.uid][1] if self.is_disordered(ref) else ref)
 
     def arena_form(self, owner: av.Handle) -> Node:
         """The form of the objects in an arena."""
@@ -137,21 +214,33 @@ class Arenas(Mixin):
 
     def handle_attribute(self, owner: av.Handle, name: str, node: Any) -> Any:
         """`owner.name`: that attribute alone is read."""
+        if (draft := self.draft(owner)) is not None:
+            return self.get_attribute(draft, name, node)
         form = self.arena_form(owner)
         if name not in form.like.fields:
             return self.class_attribute(owner, owner.kind, name, node)
+        if name in self._late(owner.kind):
+            return self.late_attribute(owner, name, node)
+        return self._attribute(owner, name)
+
+    def _attribute(self, owner: av.Handle, name: str) -> Any:
+        form = self.arena_form(owner)
         k, place = self._lists_of(form, name)
         leaves = [self.take("list_get", x, owner.index) for x in self.contents(owner.arena).lists[place]]
         return instantiate(form.children[k], iter(leaves), self.cells)
 
     def set_handle_attribute(self, owner: av.Handle, name: str, value: Any) -> None:
         """`owner.name = value`: that attribute alone is written."""
-        form, held = self.arena_form(owner), self.contents(owner.arena)
-        if name not in form.like.fields:
-            cure = f"set `{name}` in `__init__`, to None where it has no value yet"
-            problem = f"attribute `{name}` is new to an object of class `{owner.kind.__name__}`, one of many"
-            raise self.type_problem("DJ304", problem, cure=cure)
+        if (draft := self.draft(owner)) is not None:
+            self.set_own_attribute(draft, name, value)
+            return
+        if name not in self.arena_form(owner).like.fields:
+            raise Learn("late", {(owner.kind, name)})
         value = self.referred(owner.kind, name, value)
+        self._store_attribute(owner, name, av.Tup((value,)) if name in self._late(owner.kind) else value)
+
+    def _store_attribute(self, owner: av.Handle, name: str, value: Any) -> None:
+        form, held = self.arena_form(owner), self.contents(owner.arena)
         if (lent := self.lent_nodes.get(owner.arena.uid)) is not None:
             message = "a node is changed by a function whose derivative is taken, and which has not made it"
             self.refuse_if(self.compare_kind("less", owner.index, lent), NotImplementedError, message)
@@ -178,6 +267,9 @@ class Arenas(Mixin):
         if unread := {cls for cls in unread if cls in kinds} - self.learned.whole:
             return Learn("whole", unread, error)
         new = [kind for kind in kinds if kind not in self.learned.arenas]
+        early = {kind for kind in kinds if isinstance(kind, type)} - self.learned.early
+        if not new and early:  # they are not there before their `__init__` has run
+            return Learn("early", early, error)
         return learn_arenas(new, error) if new else error
 
     def same_handle(self, left: av.Handle, right: av.Handle) -> Any:
@@ -188,3 +280,8 @@ class Arenas(Mixin):
 def _names(held: Any) -> tuple[Any, ...]:
     """The names of what an object holds, in the order of its parts."""
     return tuple(held.items) if isinstance(held, av.DictC) else tuple(sorted(held.fields))
+
+
+def _may_lack(value: Any) -> bool:
+    """Whether an object lacks an attribute on some paths."""
+    return value is UNBOUND or isinstance(value, av.Maybe)

@@ -62,6 +62,8 @@ class Lists(Mixin):
 
     def held(self, ref: av.Ref) -> Any:
         """What is known of an object's contents: of one that lives in a list, where."""
+        if (draft := self.draft(ref)) is not None:
+            return self.held(draft)
         if isinstance(ref, av.Handle):
             return self.list_of(ref) if isinstance(ref.kind, ListsOf) else ItemOf(ref.arena, ref.index)
         if ref.uid in self.sites.classes and ("h", ref.uid) not in self.cells and ref.uid not in self.sites.outside:
@@ -79,16 +81,17 @@ class Lists(Mixin):
             self.refuse_assigned(ref)
         held = self.held(ref)
         if isinstance(held, av.Poison):
-            cure = held.cure or "keep one name for the object, or copy it"
-            raise self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
-        return self.read_item(ref, held) if isinstance(held, ItemOf) else held
+            raise self.no_form(ref, held)
+        if not isinstance(held, ItemOf):
+            return held
+        return self.without_late(self.read_item(ref, held)) if isinstance(ref, av.Handle) else self.read_item(ref, held)
 
     def write(self, ref: av.Ref, contents: Any) -> None:
         """Change what an object holds."""
         held = self.contents(ref)
         item = self.held(ref)
         if isinstance(item, ItemOf) and not item.frozen:
-            self.write_item(ref, item, contents)
+            self.write_item(ref, item, self.with_late(contents) if isinstance(ref, av.Handle) else contents)
             return
         reason = getattr(item, "frozen", "")
         if isinstance(reason, Changeable):

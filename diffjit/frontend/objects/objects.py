@@ -254,7 +254,7 @@ class Objects(Mixin):
         if isinstance(owner, av.Handle) and isinstance(owner.kind, type) and name != "__dict__":
             return self.handle_attribute(owner, name, node)
         if isinstance(owner, av.Ref):
-            held = self.contents(owner)
+            held = None if name == "sort" and self.is_disordered(owner) else self.contents(owner)
             if isinstance(held, av.ObjC):
                 return self.object_attribute(owner, held, name, node)
             cls = self.class_of(owner) if isinstance(held, av.DictC) else list

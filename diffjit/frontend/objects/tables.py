@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diffjit.errors import TypeProblem
+from diffjit.errors import MemoryProblem, TypeProblem
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -32,7 +32,7 @@ class Tables(Mixin):
             value = self.not_none(value)
         if self.object_key(value) is not None:
             return self.object_key(value)
-        if isinstance(value, av.Ref) and not self.is_growing(value):
+        if isinstance(value, av.Ref) and not self.is_growing(value) and not self.is_node_key(value):
             raise self.unsupported("DJ123", f"{describe(self.contents(value))} as a dict key", node)
         if not self.is_run_time_key(value):
             return self.static_key(value, node)
@@ -57,6 +57,10 @@ class Tables(Mixin):
         if held.origin is not None:
             return held.origin[0]
         return av.Ref(uid) if uid in self.sites.made else None
+
+    def is_node_key(self, value: Any) -> bool:
+        """Whether a node is a key: one that equals itself alone, which the number says that stands for it."""
+        return isinstance(value, av.Handle) and isinstance(value.kind, type) and self.compares_itself(value.kind)
 
     def compares_itself(self, cls: type) -> bool:
         """Whether an object of a class equals itself alone."""
@@ -114,10 +118,30 @@ class Tables(Mixin):
 
     def unordered(self, iterable: Any) -> Any:
         """What a set holds, for those who do not mind the order."""
+        if self.is_disordered(iterable):
+            return self.disordered[iterable.uid][1]
         if self.is_run_time_set(iterable):
             return self.get_attribute(iterable, "kept_keys")
         held = self.keyed(iterable)
         return av.Tup(tuple(map(self.lift_static, held.items))) if held is not None and held.is_set else iterable
+
+    def list_of_set(self, value: av.Ref) -> av.Ref:
+        """`list(items)` of a set without an order: only to be sorted, and by those who do not mind the order."""
+        ref = self.copy_list(self.get_attribute(value, "kept_keys"))
+        cure = "sort it where it is made: sorted(...)"
+        kept, poison = av.Ref(), av.Poison("a list of a set's items, in an order of Python's own", cure=cure)
+        self.cells["h", kept.uid], self.cells["h", ref.uid] = self.contents(ref), poison
+        self.disordered[ref.uid] = poison, kept
+        return ref
+
+    def is_disordered(self, value: Any) -> bool:
+        """Whether a list has the items of a set still as they came from there."""
+        found = self.disordered.get(value.uid) if isinstance(value, av.Ref) else None
+        return found is not None and self.cells.get(("h", value.uid)) is found[0]
+
+    def take_any_order(self, ref: av.Ref) -> None:
+        """From here on, the items have an order."""
+        self.cells["h", ref.uid] = self.contents(self.disordered[ref.uid][1])
 
     def make_dict(self, pairs: list[tuple[Any, Any]], node: Any = None) -> av.Ref:
         """A new dict of these keys and values; a value without a key is another dict."""
@@ -189,6 +213,13 @@ class Tables(Mixin):
     def is_growing(self, value: Any) -> bool:
         """A list whose length is only known at run time."""
         return isinstance(value, av.Ref) and isinstance(self.contents(value), DynList)
+
+    def no_form(self, ref: av.Ref, held: av.Poison) -> Exception:
+        """What to raise where it is asked what an object holds of which nobody knows that."""
+        if self.is_disordered(ref):
+            return self.no_order(None)
+        cure = held.cure or "keep one name for the object, or copy it"
+        return self.unusable(held, self.error(MemoryProblem("DJ402", f"this is {held.reason}", cure=cure)))
 
     def no_order(self, node: Any) -> TypeProblem:
         """Iteration over a set."""

@@ -145,7 +145,7 @@ class Exceptions(Mixin):
             return
         site = (error.code, error.loc)
         tried = error is self.change_refused or error.code.startswith("DJ9")  # there is another way, or none at all
-        if tried or not self.learned.gives_up(site, error, clashes=self.sites.clashes):
+        if tried or not self.learned.gives_up(site, error, self.sites):
             error.branch = error.branch or site
             raise error
         self.raise_refusal(error)

@@ -167,6 +167,7 @@ class Expressions(Mixin):
             return self._call_with_several(function, args, kwargs, node)
         if self.known_arrays:
             args, kwargs = self.with_known(function, args, kwargs)
+        self.mind_words(function, args, kwargs)
         receiver = [function.receiver] if isinstance(function, av.Method) else []
         return self.remember_known(self.call(function, args, kwargs, node), function, *receiver, *args, **kwargs)
 

@@ -12,6 +12,7 @@ from diffjit.dataclass import dataclass
 from diffjit.errors import DiffjitError
 from diffjit.frontend.entry.subset import read_within
 from diffjit.frontend.values import values as av
+from diffjit.frontend.values.templates import Sites
 from diffjit.ir.nodes import Value
 
 SOME_CALLS = 2  # of one function whose loop was written out for a turn, in each of them
@@ -77,6 +78,7 @@ class Learned:
     whole: set[Any] = field(default_factory=set)  # classes whose objects from outside are read whole, as one of several
     classes: dict[Any, type] = field(default_factory=dict)  # where a class inside a function is made -> its stand-in
     early: set[Any] = field(default_factory=set)  # those whose `__init__` puts the object into others
+    late: set[Any] = field(default_factory=set)  # their attributes that not all of their objects have
     moving: set[Any] = field(default_factory=set)  # not empty: arrays that say axes or shapes change in a loop
     swallowing: set[Any] = field(default_factory=set)  # not empty: an ExitStack's managers may swallow exceptions
     told_apart: set[Any] = field(default_factory=set)  # handlers that look at their exception without a name for it
@@ -86,6 +88,8 @@ class Learned:
     tables_allowed: bool = True  # whether there may be others
     sums: bool = False  # whether numbers and arrays without a common type are told apart at run time
     clashes: bool = False  # whether there are such
+    rows: bool = False  # whether lists of unlike items in growing lists keep their lengths, and each item its type
+    unlike: bool = False  # whether there are such
     dead: bool = False  # whether the program raises for certain
     given_up: frozenset[Any] = frozenset()  # what is refused in branches, and raises where these are taken
     forgotten: frozenset[Any] = frozenset()  # those of which nothing else that their branches taught is known
@@ -109,11 +113,12 @@ class Learned:
         """Whether loops over known items go through tables, and could be written out."""
         return bool(self.long) and self.tables_allowed
 
-    def gives_up(self, site: Any, error: DiffjitError, *, clashes: bool) -> bool:
+    def gives_up(self, site: Any, error: DiffjitError, sites: Sites) -> bool:
         """Whether a branch raises where it is taken: known already, or known from here on, as nothing else is left."""
         if site in self.given_up:
             return True
-        left = self.doubtful() or self.has_tables() or ((clashes or self.clashes) and not self.sums)
+        left = self.doubtful() or self.has_tables() or ((sites.clashes or self.clashes) and not self.sums)
+        left = left or ((sites.unlike or self.unlike) and not self.rows)
         if not self.at_once or left or error.branch is not None or len(self.given_up) >= MOST_GIVEN_UP:
             return False
         self.given_up |= {site}

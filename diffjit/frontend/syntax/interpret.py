@@ -86,6 +86,7 @@ from diffjit.frontend.syntax.patterns import Patterns
 from diffjit.frontend.syntax.statements import Statements
 from diffjit.frontend.texts.shown import Shown
 from diffjit.frontend.texts.text import Text
+from diffjit.frontend.texts.words import OptionWords
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.portable import Portable
 from diffjit.frontend.values.sums import Sums
@@ -112,7 +113,7 @@ class Interpreter(
     Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
     Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,
     Streams, OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, ObjectArrays, RareParts, ByElement,
+    OperatorFunctions, ObjectArrays, RareParts, ByElement, OptionWords,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 
@@ -124,7 +125,9 @@ class Interpreter(
         self.rule_mode = rule_mode
         self.to_take = None if rule_mode else current()  # which derivatives will be taken of what is interpreted
         self.learned = learned or Learned()
-        self.sites = Sites(hints=self.learned.lists, apart=bool(self.learned.apart), sums=self.learned.sums)
+        self.sites = Sites(
+            hints=self.learned.lists, apart=bool(self.learned.apart), sums=self.learned.sums, rows=self.learned.rows
+        )
         self.cells: dict[Any, Any] = {}
         self.dead = False
         self.frames: list[Frame] = []

@@ -288,6 +288,8 @@ class Statements(Mixin):
             if self.is_part_of_tuple(current):
                 return self.binary(kind, current, value, node)
             held = self.contents(current)
+            if isinstance(held, (av.ListC, DynList)) and kind in ("add", "multiply") and self.adds_lists(value, kind):
+                return self.binary(kind, current, value, node)
             if isinstance(held, (av.ListC, DynList)) and kind == "add":
                 self.list_extend(current, value, node)
                 return current
@@ -302,6 +304,19 @@ class Statements(Mixin):
         if cls is not None and self.class_has(cls, dunder):
             return self.call_method(current, dunder, [value])
         return self.binary(kind, current, value, node)
+
+    def adds_lists(self, value: Any, kind: str) -> bool:
+        """Whether what is added to a list in place makes something of lists itself: Python asks it before the list.
+
+        NumPy's arrays and numbers do, but for ints that say how often a list is repeated.
+        """
+        if isinstance(value, av.Ref) and isinstance(self.object_form(value), av.ObjC):
+            return self.class_has(self.class_of(value), f"__r{DUNDER.get(kind)}__")
+        if isinstance(value, Static) and isinstance(value.obj, np.number | np.bool):
+            value = self.number(value)
+        if not isinstance(value, Value) or not isinstance(value.type, Scalar):
+            return isinstance(value, Value) or (isinstance(value, Static) and isinstance(value.obj, np.ndarray))
+        return not value.type.weak and (kind == "add" or value.type.dtype.kind not in "iu")
 
     def receive(self, target: Value, value: Any, node: gast.AST | None) -> None:
         """`target` takes a function's result: as it is, while an assignment takes more dimensions and any dtype."""

@@ -310,7 +310,10 @@ def item_template(value: Any, cells: Cells, sites: Sites, around: tuple[int, ...
 
 def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tuple[int, ...]) -> Template:
     if uid in around:
-        return Bad("an object that holds itself inside a growing list", kinds=kinds_among(contents))
+        kinds = kinds_among(contents)
+        if any(("arena", kind) in sites.of.values() for kind in kinds):  # what is between them is the cause, then
+            kinds = kinds_among(*(sites.held(cells, u) for u in around[around.index(uid) :]))
+        return Bad("an object that holds itself inside a growing list", kinds=kinds)
     around = (*around, uid)
     if isinstance(contents, Bad):
         return contents
@@ -324,7 +327,9 @@ def _object_item(uid: int, contents: Any, cells: Cells, sites: Sites, around: tu
     if is_list(contents):
         site = sites.of.get(uid)
         elem = join_items(sites.hints.get(site), join_all(items))
-        if not isinstance(elem, Bad):
+        unlike = isinstance(elem, SumT) and site not in sites.hints
+        sites.unlike |= unlike
+        if not isinstance(elem, Bad) and not (unlike and sites.rows):
             return Sub(elem, site)
         if any(isinstance(i, Bad) for i in items) or site in sites.hints:
             return elem

@@ -202,6 +202,8 @@ class Sums(Mixin):
         if isinstance(value, av.Iter) and value.kind == "view" and (found := sum_in(value.parts[0])) is not None:
             chosen, place = found  # keys or values of one of several dicts
             return chosen, lambda v: replace(value, parts=(place(v), *value.parts[1:]))
+        if self.is_disordered(value):
+            return None
         held = self.contents(value) if isinstance(value, av.Ref) else value
         if not isinstance(held, av.Tup | av.ListC):
             return None

@@ -210,6 +210,8 @@ class Sites:
     apart: bool = False  # objects that meet after branches stay apart, since one of them is changed later
     sums: bool = False  # numbers and arrays of types without a common one are told apart at run time
     clashes: bool = False  # there were such
+    rows: bool = False  # lists of unlike items in growing lists keep their lengths, and each item its type
+    unlike: bool = False  # there were such
 
     def note_wider(self, site: Any, elem: Any) -> None:
         """Items that the lists made at a place turn out to have to hold."""

@@ -21,6 +21,8 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if len(arrays) == 0:
         raise ValueError("need at least one array to stack")
     together = np.array(arrays, dtype=dtype)
+    if np.ndim(axis) > 0:  # a second array
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
     return together if axis == 0 else np.moveaxis(together, 0, axis).copy()
 
 

@@ -181,20 +181,21 @@ def at_of(ufunc):
 def outer_of(ufunc):
     """`ufunc.outer` as a function."""
 
-    def outer(A, B, /):
+    def outer(A, B, /, *, dtype=None):
         """All pairs of elements."""
         A, B = np.asarray(A), np.asarray(B)
-        return ufunc(np.reshape(A, A.shape + (1,) * B.ndim), B)
+        A = np.reshape(A, A.shape + (1,) * B.ndim)
+        return ufunc(A, B) if dtype is None else ufunc(A, B, dtype=dtype)
 
     return outer
 
 
 METHODS = {"reduce": reduce_of, "accumulate": accumulate_of, "reduceat": reduceat_of, "at": at_of}
-# Ufuncs whose results can be operands again.
+# Ufuncs whose results can be operands again. NumPy's own `reduce` by `power` and `arctan2` skips items.
 CHAINED = (
     np.add, np.subtract, np.multiply, np.divide, np.hypot, np.fmax, np.fmin, np.maximum,
     np.minimum, np.logaddexp, np.logaddexp2, np.gcd, np.lcm, np.logical_and, np.logical_or, np.logical_xor,
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.float_power, np.fmod, np.remainder,
 )  # fmt: skip
 
 for _ufunc in CHAINED:

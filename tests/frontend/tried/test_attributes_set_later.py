@@ -146,7 +146,7 @@ def test_what_lists_attributes_needs_them_set():
         return np.sum(thing.x) * len(vars(thing))
 
     assert dj.jit(counted, backend="python")(X) == counted(X)
-    with pytest.raises(UnboundLocalError, match="double"):
+    with pytest.raises(NotImplementedError, match="double"):
         dj.jit(counted, backend="python")(-X)
 
 
