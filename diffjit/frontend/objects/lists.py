@@ -67,10 +67,8 @@ class Lists(Mixin):
         if isinstance(ref, av.Handle):
             return self.list_of(ref) if isinstance(ref.kind, ListsOf) else ItemOf(ref.arena, ref.index)
         if ref.uid in self.sites.classes and ("h", ref.uid) not in self.cells and ref.uid not in self.sites.outside:
-            problem, cure = (
-                "this object may be one that another turn of the loop has made",
-                "keep the objects in a list",
-            )
+            problem = "this object may be one that another turn of the loop has made"
+            cure = "keep the objects in a list"
             kind = self.sites.classes[ref.uid]
             raise self.in_arenas((kind,), self.error(MemoryProblem("DJ402", problem, cure=cure)))
         return self.sites.held(self.cells, ref.uid)
