@@ -471,8 +471,7 @@ class Library(codegen.JITCodeLibrary):
             seen.add(library)
             todo += library._linking_libraries
             if library.generated and library.away is None:
-                library.away = library._get_module_for_linking().as_bitcode()
-                library._final_module = library._shared_module = None  # pyright: ignore[reportAttributeAccessIssue]
+                _leave_module(library)
 
     def _get_module_for_linking(self) -> Any:
         return super()._get_module_for_linking() if self.away is None else llvm.parse_bitcode(self.away)
@@ -546,6 +545,12 @@ class Library(codegen.JITCodeLibrary):
         self.optimise()
 
 
+def _leave_module(library: Any) -> None:
+    """Keep bitcode in place of the module."""
+    library.away = library._get_module_for_linking().as_bitcode()
+    library._final_module = library._shared_module = None
+
+
 def pruning(kinds: str) -> Any:
     """For a while, which pairs of incref and decref Numba takes out."""
     return replaced(config, "LLVM_REFPRUNE_FLAGS", kinds)
@@ -580,9 +585,8 @@ def forget_module(made: Any) -> None:
     """Let go of the module of a function that is linked and kept: LLVM would hold it as long as the process lives."""
     library = made.library
     if isinstance(library, Library) and library.made_outside is not None:
-        library.away = library._get_module_for_linking().as_bitcode()
         library._codegen._engine._ee.remove_module(library._final_module)
-        library._final_module = library._shared_module = None  # pyright: ignore[reportAttributeAccessIssue]
+        _leave_module(library)
 
 
 def set_cache(dispatcher: Any, cache: Any) -> None:

@@ -32,18 +32,16 @@ LENT = frozenset({"view", "transpose", "diagonal", "real_view", "imag_view"})
 _PASSES = frozenset({"call", "for", "while", "select", "unbroadcast"})
 
 
-def passing(function: Function) -> set[Value]:
-    """The arrays made in loops that nothing keeps beyond the iteration that makes them."""
+def with_slots(function: Function) -> dict[Value, str]:
+    """What allocates the arrays made in loops that need no memory of their own.
+
+    "room" those that nothing keeps beyond the iteration that makes them, "shelf" those that are put on a tape.
+    """
     kept = _kept(function)
-    made = (v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs)
-    return {v for v in made if isinstance(v.type, Array) and v not in kept}
-
-
-def recorded(function: Function) -> set[Value]:
-    """The arrays made in loops that are put on a tape."""
     pushed = {op.inputs[1] for op in walk(function.body) if op.kind == "push"}
-    made = (v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs)
-    return {v for v in made if isinstance(v.type, Array) and v in pushed}
+    made = [v for op in _in_loops(function) if not op.row.meets and not is_view(op) for v in op.outputs]
+    arrays = [v for v in made if isinstance(v.type, Array)]
+    return {v: "shelf" if v in pushed else "room" for v in arrays if v in pushed or v not in kept}
 
 
 def borrow(function: Function) -> set[Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir as llvm_ir
@@ -173,20 +173,24 @@ def _allocator(module: Any, symbol: str = reserve.SYMBOL) -> Any:
 # Allocation -----------------------------------------------------------------------------------------------------------
 
 
-@cache
-def empty(spec: str, order: str = "C", *, pinned: bool = False) -> Any:
-    """`empty_float64((n, m))`: an uninitialised array."""
+def allocator(name: str, spec: str, order: str, made: Any) -> Any:
+    """An operation that gives an array of a type for its lengths: `made(context, builder, type, lengths)` writes it."""
     dtype = numba_type(spec)
 
     def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        (kind,) = kinds
-        shape = tuple_items(builder, kind, args[0])
-        return allocated(context, builder, types.Array(dtype, len(shape), order), shape, pinned=pinned)
+        shape = tuple_items(builder, kinds[0], args[0])
+        return made(context, builder, types.Array(dtype, len(shape), order), shape)
 
     def typing(kind: Any) -> Any:
         return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
 
-    return operation(f"empty_{spec}", 1, typing, emit)
+    return operation(f"{name}_{spec}", 1, typing, emit)
+
+
+@cache
+def empty(spec: str, order: str = "C", *, pinned: bool = False) -> Any:
+    """`empty_float64((n, m))`: an uninitialised array."""
+    return allocator("empty", spec, order, partial(allocated, pinned=pinned))
 
 
 def notes(spec: str) -> Any:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import cgutils, types
+from numba.core import cgutils
 
 from diffjit.lowering.cuda import allocation
 from diffjit.lowering.llvm.elements import with_dead_end
@@ -27,18 +27,17 @@ from diffjit.lowering.llvm.exits import (
     site,
     stop_if,
 )
-from diffjit.lowering.runtime.build import I32, I64, declared, operation
+from diffjit.lowering.runtime.build import I32, I64, declared
 from diffjit.lowering.runtime.memory import (
     allocated,
+    allocator,
     block_of,
     checks,
     contiguous,
     item_size,
     moved,
     product_of,
-    tuple_items,
 )
-from diffjit.lowering.runtime.typespec import numba_type
 
 
 @cache
@@ -47,25 +46,31 @@ def room(spec: str, order: str = "C") -> Any:
 
     The memory belongs to the function and the array holds no reference to it. What is too large for that is allocated.
     """
-    dtype = numba_type(spec)
 
-    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        (kind,) = kinds
-        shape = tuple_items(builder, kind, args[0])
-        ty = types.Array(dtype, len(shape), order)
-        counted = result_place(builder, REFERENCE)
-        arguments = [*site(context), item_size(context, ty), context.lower.room(), counted, *shape]
-        name = f"diffjit_room_{len(shape)}{allocation.mode(context)}"
-        body = _room(context)
-        memory = builder.call(inlined(builder.module, name, REFERENCE, [a.type for a in arguments], body), arguments)
-        stop_if(context, builder, cgutils.is_null(builder, memory))
-        data = context.nrt.meminfo_data(builder, memory)
-        return contiguous(context, builder, ty, builder.load(counted), arguments[2], shape, data)
+    def made(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
+        memory, size, reference = _found(context, builder, "room", ty, shape, _room(context))
+        return contiguous(context, builder, ty, reference, size, shape, context.nrt.meminfo_data(builder, memory))
 
-    def typing(kind: Any) -> Any:
-        return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
+    return allocator("room", spec, order, made)
 
-    return operation(f"room_{spec}", 1, typing, emit)
+
+def _found(context: Any, builder: Any, name: str, ty: Any, shape: list[Any], body: Any) -> tuple[Any, Any, Any]:
+    """What `body` finds in the slot of a place, for arrays with as many axes; an element's size; what to count."""
+    counted, size = result_place(builder, REFERENCE), item_size(context, ty)
+    arguments = [*site(context), size, context.lower.room(), counted, *shape]
+    called = f"diffjit_{name}_{len(shape)}{allocation.mode(context)}"
+    found = builder.call(inlined(builder.module, called, REFERENCE, [a.type for a in arguments], body), arguments)
+    stop_if(context, builder, cgutils.is_null(builder, found))
+    return found, size, builder.load(counted)
+
+
+def _in_range(b: Any, size: Any, shape: list[Any]) -> tuple[Any, Any]:
+    """The bytes of an array; whether its lengths are such that these are right."""
+    total, right = size, cgutils.true_bit
+    for length in shape:
+        total = b.mul(total, length)
+        right = b.and_(right, b.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
+    return total, right
 
 
 def _room(context: Any) -> Any:
@@ -73,10 +78,7 @@ def _room(context: Any) -> Any:
 
     def emit(b: Any, *args: Any) -> None:
         where, size, slot, counted, shape = list(args[:2]), *args[2:5], list(args[5:])
-        total, fits = size, cgutils.true_bit
-        for length in shape:
-            total = b.mul(total, length)
-            fits = b.and_(fits, b.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
+        total, fits = _in_range(b, size, shape)
         room_for = b.load(b.gep(slot, [I64(0), I32(CAPACITY)]))
         fits = b.and_(fits, b.icmp_unsigned("<=", total, room_for))
         own = b.load(b.gep(slot, [I64(0), I32(ROOM)]))
@@ -132,26 +134,14 @@ def shelf(spec: str, order: str = "C") -> Any:
     What is too large for that has memory of its own, and so has all that is to be watched (`settings.checked`) and all
     on devices.
     """
-    dtype = numba_type(spec)
 
-    def emit(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        (kind,) = kinds
-        shape = tuple_items(builder, kind, args[0])
-        ty = types.Array(dtype, len(shape), order)
+    def made(context: Any, builder: Any, ty: Any, shape: list[Any]) -> Any:
         if checks(context) or context.lower.device:
             return allocated(context, builder, ty, shape)
-        counted = result_place(builder, REFERENCE)
-        arguments = [*site(context), item_size(context, ty), context.lower.room(), counted, *shape]
-        name = f"diffjit_shelf_{len(shape)}"
-        body = _shelf(context)
-        data = builder.call(inlined(builder.module, name, REFERENCE, [a.type for a in arguments], body), arguments)
-        stop_if(context, builder, cgutils.is_null(builder, data))
-        return contiguous(context, builder, ty, builder.load(counted), arguments[2], shape, data)
+        data, size, reference = _found(context, builder, "shelf", ty, shape, _shelf(context))
+        return contiguous(context, builder, ty, reference, size, shape, data)
 
-    def typing(kind: Any) -> Any:
-        return types.Array(dtype, len(kind), order) if isinstance(kind, types.BaseTuple) else None
-
-    return operation(f"shelf_{spec}", 1, typing, emit)
+    return allocator("shelf", spec, order, made)
 
 
 _MOST_ON_SHELF = 1 << 11  # bytes of an array: allocating more takes no time beside computing it
@@ -181,10 +171,7 @@ def _shelf(context: Any) -> Any:
 
 def _small_size(b: Any, size: Any, shape: list[Any]) -> tuple[Any, Any]:
     """The bytes that an array takes on a shelf; whether that is right, and it may stand there."""
-    total, small = size, cgutils.true_bit
-    for length in shape:
-        total = b.mul(total, length)
-        small = b.and_(small, b.icmp_unsigned("<", length, I64(1 << (58 // len(shape)))))
+    total, small = _in_range(b, size, shape)
     small = b.and_(small, b.icmp_unsigned("<=", total, I64(_MOST_ON_SHELF)))
     return b.and_(b.add(total, I64(_ALIGNED - 1)), I64(-_ALIGNED)), small
 

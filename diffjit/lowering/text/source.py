@@ -70,10 +70,8 @@ class LoweredPrinter(OpPrinter):
         self.threads_from = threads_from  # nests of so many axes may run in threads
         self.parts: list[Part] = []
         self.numbered = 0  # parts of functions before this one
-        self.passes = set[Value]() if settings.plain else reuse.passing(function)
-        self.records = set[Value]() if settings.plain else reuse.recorded(function)
-        self.passing: set[str] = set()  # names of arrays of the statement at hand that nothing keeps for long,
-        self.recording: set[str] = set()  # and of those that a tape keeps
+        self.with_slots = dict[Value, str]() if settings.plain else reuse.with_slots(function)
+        self.allocators: dict[str, str] = {}  # of arrays of the statement at hand, by name; of others it is `empty`
         self.size = 0 if settings.plain else sum(map(outlined.size, function.body.ops))
         # Stacks: what is passed on to functions may have no value yet, and that would be a list.
         frames = not settings.plain and self.size < outlined.LONGEST
@@ -110,7 +108,7 @@ class LoweredPrinter(OpPrinter):
 
     def empty(self, dtype: np.dtype, name: str, order: str = "C") -> str:
         """The function that allocates what `name` will stand for."""
-        function = "room" if name in self.passing else "shelf" if name in self.recording else "empty"
+        function = self.allocators.get(name, "empty")
         self.rooms += function != "empty"
         home = "memory" if function == "empty" else "slots"
         if order == "F":
@@ -121,7 +119,7 @@ class LoweredPrinter(OpPrinter):
         """A temporary array that nothing refers to after this statement."""
         name = self.temp(hint, spec)
         if self.in_loop:
-            self.passing.add(name)
+            self.allocators[name] = "room"
         return name
 
     @cached_property
@@ -266,9 +264,8 @@ class LoweredPrinter(OpPrinter):
         """The statements of an operation."""
         self.temporaries.restart()
         self.at, self.in_loop = op, self.looped(op)
-        named = list(zip(op.outputs, outs, strict=True))
-        self.passing = {name for v, name in named if v in self.passes}
-        self.recording = {name for v, name in named if v in self.records}
+        named = zip(op.outputs, outs, strict=True)
+        self.allocators = {name: self.with_slots[v] for v, name in named if v in self.with_slots}
         lines = Lines()
         arguments = list(args)
         written = nests.loops if fuse.runs_in_loops(op) else STATEMENTS.get(op.kind)

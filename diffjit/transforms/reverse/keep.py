@@ -181,7 +181,9 @@ class Keeper:
             reached = self.contents(settled.array, settled.loop, c)
             inputs = [reached, *(self.kept(i, c) for i in op.inputs[1:])]
         else:
-            inputs = [self.kept(i, c) for i in self.policy.sources(op) or op.inputs]
+            sources = self.policy.sources(op)
+            assert sources is not None
+            inputs = [self.kept(i, c) for i in sources]
         with self.build.inside(c.spot if self.resolving else c.block):
             attrs = without_labels(op.attrs)
             if isinstance(v.type, Scalar) and v.type.dtype.kind == "i" and op.row.by_element:

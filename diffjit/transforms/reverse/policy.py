@@ -67,8 +67,8 @@ class Policy:
             return None
         if op.kind != "const" and (store := self.stored(v)) is not None:
             return [store.inputs[0], *store.inputs[2:]]
-        if self._recomputable(op):
-            return self.sources(op)
+        if self._recomputable(op) and (sources := self.sources(op)) is not None:
+            return sources
         settled = self.snapshot(v)
         if settled is not None:
             return [settled.copy, *op.inputs[1:]]
@@ -148,7 +148,7 @@ class Policy:
         """Elementwise, in a loop (else it is at hand), and nobody can tell it from a second one."""
         if self.memory.written(op.out) or self.memory.is_shared(op.out):
             return False
-        return bool(self.order.places[op].loops) and self.sources(op) is not None
+        return bool(self.order.places[op].loops)
 
     def sources(self, op: Op) -> list[Value] | None:
         """The operands, or copies of what they hold at an operation, where these are made anyway; None without them."""

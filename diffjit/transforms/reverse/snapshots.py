@@ -17,15 +17,15 @@ class Snapshots:
     def __init__(self, keeper: Keeper) -> None:
         self.keeper = keeper
         self.copied: dict[Value, Value] = {}  # a copy -> what it is a copy of
-        self.made: dict[tuple[Value, Op, bool], Value] = {}
+        self.made: dict[Value, dict[tuple[Op, bool], Value]] = {}  # of an array, for readers
 
     def of(self, v: Value, reader: Op, *, after: bool) -> Value:
         """The copy of what an array holds in front of an operation, or behind it."""
-        key = (v, reader, after)
-        if key not in self.made:
+        made, key = self.made.setdefault(v, {}), (reader, after)
+        if key not in made:
             same = self.found(v, reader, after=after)
-            self.made[key] = self._copy(v, reader, after=after) if same is None else same
-        return self.made[key]
+            made[key] = self._copy(v, reader, after=after) if same is None else same
+        return made[key]
 
     def _copy(self, v: Value, reader: Op, *, after: bool) -> Value:
         keeper, ty = self.keeper, v.type
@@ -41,9 +41,7 @@ class Snapshots:
     def found(self, v: Value, reader: Op, *, after: bool = False) -> Value | None:
         """A copy for a reader in the same block, if nothing between the two may write to the memory."""
         block, at = _point(self.keeper, reader, after=after)
-        for (of, other, behind), copy in self.made.items():
-            if of is not v:
-                continue
+        for (other, behind), copy in self.made.get(v, {}).items():
             where, point = _point(self.keeper, other, after=behind)
             between = min(at, point), max(at, point)
             if where is block and not self.keeper.memory.written_between(v, block, *between):
