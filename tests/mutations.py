@@ -914,4 +914,26 @@ MUTATIONS = (
         "source = (self.keeper.snapshots.found(v, op) or v) if changes else v",
         "tests/transforms/test_snapshots.py",
     ),
+    Mutation(
+        "a mask that was changed chooses as many as before",
+        "frontend/values/lengths.py",
+        "changed = op.inputs if op.row.control or op.row.effect else [op.inputs[k] for k in written(op)]",
+        "changed: list[Value] = []",
+        "tests/frontend/test_masked_lengths.py",
+    ),
+    Mutation(
+        "a global is taken for what it was once",
+        "frontend/entry/changed.py",
+        """        self.guards["assigned", owner, name] = Guard(place, value.obj)
+""",
+        "",
+        "tests/frontend/test_changed_outside.py -k global",
+    ),
+    Mutation(
+        "what a recursive function changes outside does not count",
+        "frontend/syntax/interpret.py",
+        "return all(self.form_of(before[key], {}) == self.form_of(now[key], {}) for key in changed)",
+        "return bool(before) or all(changed)",
+        "tests/containers/test_recursions.py -k written_out",
+    ),
 )

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.frontend.syntax.interpret import MAX_STATIC_RECURSION, Interpreter
 from tests.containers.programs import check
 from tests.containers.recursions import Writer
 
 X = np.array([0.5, 0.2, 0.9, 0.35, 0.77, 0.1])
+BACKENDS = ["python", "numba"]
 
 
 class Quad:
@@ -436,3 +438,77 @@ def test_a_generator_that_goes_through_itself():
 
     with pytest.raises(NotImplementedError, match="DJ119"):
         dj.jit(f, backend="python")(X)
+
+
+def rising(n, m):
+    if n == 1 and m > 1:
+        return 0.5
+    return 0.9 * rising(n - 1, m)  # without end where m is 1, which nobody asks for
+
+
+def besides(x, n):
+    return x * x if n > 0 else x * rising(n, 1)
+
+
+def counted_bodies(monkeypatch, name):
+    """How often the body of a function of this name is gone through."""
+    found = []
+    run_body = Interpreter.run_body
+
+    def counting(self, fn, *args, **kwargs):
+        found.extend([fn.name] if fn.name == name else [])
+        return run_body(self, fn, *args, **kwargs)
+
+    monkeypatch.setattr(Interpreter, "run_body", counting)
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_calls_itself_without_end_is_noticed(backend, monkeypatch):
+    found = counted_bodies(monkeypatch, "rising")
+    assert dj.grad(besides, backend=backend)(1.5, 2) == 3.0
+    assert len(found) <= 2 * MAX_STATIC_RECURSION
+
+
+def with_a_list(x):
+    todo, total = list(range(20)), [0.0]
+
+    def visit():
+        if todo:
+            total[0] = total[0] + x * todo.pop()
+            visit()
+
+    visit()
+    return total[0]
+
+
+def with_a_counter(x):
+    left = 20
+
+    def rest():
+        nonlocal left
+        if left == 0:
+            return 0.0
+        left -= 1
+        return x * left + rest()
+
+    return rest()
+
+
+def with_an_object(x):
+    class Walk:
+        at = 0
+
+    walk = Walk()
+
+    def on():
+        walk.at = walk.at + 1
+        return x * walk.at if walk.at == 19 else x * walk.at + on()
+
+    return on()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [with_a_list, with_a_counter, with_an_object])
+def test_what_ends_by_what_it_changes_is_written_out(function, backend):
+    assert dj.grad(function, backend=backend)(0.3) == sum(range(20))

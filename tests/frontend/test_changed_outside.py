@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import diffjit as dj
+from diffjit.frontend.entry import changed
 
 X = np.array([0.7, 1.3, -0.4])
 
@@ -259,6 +260,42 @@ def test_globals_that_are_new(backend):
         assert names["gain"] == 8.0
     finally:
         del names["gain"], names["counted"]
+
+
+def with_an_import(x):
+    global np  # noqa: PLW0603 - as programs do that can choose their library
+    import numpy as np
+
+    return np.sum(np.sin(x))
+
+
+def test_a_global_that_is_assigned_what_it_is(monkeypatch):
+    told = []
+    monkeypatch.setattr(changed, "Learn", lambda *found: told.append(found))
+    np.testing.assert_allclose(dj.grad(with_an_import)(X), np.cos(X))
+    assert not told
+
+
+mode = 1
+
+
+def slowly(x):
+    global mode  # noqa: PLW0603 - the subject
+    mode = 2
+    return x * 2.0
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_a_global_that_is_not_what_it_was(backend):
+    """Where it is what is assigned already, nothing is done; where it is not any more, the program is another."""
+    names = globals()
+    compiled = dj.jit(slowly, backend=backend)
+    try:
+        for before in (2, 2, 1, 2, "none"):
+            names["mode"] = before
+            assert (compiled(1.5), mode) == (3.0, 2)
+    finally:
+        names["mode"] = 1
 
 
 def test_a_global_that_is_new_on_some_paths():

@@ -12,6 +12,7 @@ the same, in every mode.
 
 from __future__ import annotations
 
+import math
 import types
 from collections import Counter
 from typing import Any
@@ -25,18 +26,19 @@ from diffjit.frontend.values import values as av
 from diffjit.frontend.values.templates import Learn
 from diffjit.frontend.values.values import Static
 from diffjit.ir.aliases import Classes, edges
-from diffjit.ir.nodes import Function, Value, written
+from diffjit.ir.nodes import Block, Function, Op, Value, is_view, written
 from diffjit.ir.raising import leaves_traces
 from diffjit.ir.types import Array, Scalar, is_ref
 from diffjit.ir.walk import callees, walk, walk_called
 
-LONG = 5000  # operations of a program that becomes several
+LONG = 5000  # operations of a program that becomes several, on numbers or as much as these
 _CALLS = 4  # of one form, from which on a function may be worth it
 _SHARE = 20  # and it is more than one in so many operations of the program,
 _SMALLEST = 30  # and of more than so many operations: a call takes as long as some
 _GAIN = 0.75  # what is left of a program that was worth it
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 _PLAIN = (bool, int, float, complex, str, type(None))
+_NEST = 8  # operations on numbers that take as long to compile as one that goes through an array
 
 
 @dataclass(slots=True)
@@ -57,8 +59,17 @@ class Repeated:
 
 
 def size(function: Function) -> int:
-    """How many operations a program is made of, with those of functions that it calls."""
-    return sum(1 for _ in walk_called(function))
+    """How much a program has to do, with the functions that it calls."""
+    return sum(map(_weight, walk_called(function)))
+
+
+def _weight(op: Op) -> int:
+    """How many operations on numbers compiled code has for it, or what takes as long to compile."""
+    made = [v.type for v in (*op.outputs, *(op.inputs[k] for k in written(op))) if isinstance(v.type, Array)]
+    if not made or is_view(op):
+        return 1
+    known = [d for d in made[0].dims if isinstance(d, int)]
+    return min(math.prod(known), _NEST) if op.row.by_element and len(known) == made[0].ndim else _NEST
 
 
 def is_shorter(function: Function, length: int) -> bool:
@@ -81,10 +92,10 @@ class RepeatedCalls(Mixin):
         if any(frame.fn.node is fn.node for frame in self.frames):
             self.repeated.calls[fn.node, None] += 1  # it calls itself: the inner call is written out within the outer
         form = fn.node, _form(bound)
-        before = Value(_NUMBER).id
+        block, before = self.build.block, len(self.build.block.ops)
         result = self.run_body(fn, bound, node)
         self.repeated.calls[form] += 1
-        self.repeated.sizes[form] += Value(_NUMBER).id - before
+        self.repeated.sizes[form] += sum(map(_weight, walk(Block(ops=block.ops[before:]))))
         return result
 
     def shared_form(self, fn: av.Fn, bound: dict[str, Any]) -> Any:
@@ -112,9 +123,6 @@ class RepeatedCalls(Mixin):
         if not alone or not _stands_alone(record, {r.function for r in self.shared.values()}):
             raise Learn("unshared", {record.node})
         self.shared[record.form] = record
-
-
-_NUMBER = Scalar(np.dtype(np.float64))
 
 
 def _form(bound: dict[str, Any]) -> Any:

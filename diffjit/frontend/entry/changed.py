@@ -30,6 +30,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.nodes import kinds_among
 from diffjit.frontend.values.templates import DynList, Leaf, Learn, describe
+from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import FLOAT, Scalar
 
@@ -155,8 +156,18 @@ class ChangedOutside(Mixin):
             cure = "give the variable another name, or assign it once before"
             raise self.unsupported("DJ120", f"`{name}`, which is Python's own, is assigned as a global", node, cure)
         if (owner, name) not in self.names_before:
+            if self._is_so_already(owner, name, place, value):
+                return
             raise Learn("assigned", {(owner, name): (scope, place, setter)})
         self.cells["v", owner, name] = value
+
+    def _is_so_already(self, owner: Any, name: str, place: Any, value: Any) -> bool:
+        """Whether a variable is this very object each time the program starts: `global np; import numpy as np`."""
+        if place is None or not isinstance(value, Static) or place() is not value.obj:
+            return False
+        self.guards["assigned", owner, name] = Guard(place, value.obj)
+        self.portable = False
+        return True
 
     def set_static_attribute(self, obj: Any, name: str, value: Any) -> bool:
         """`Model.calls = value`, `f.calls = value`, `config.debug = value`; False where there is no such place.

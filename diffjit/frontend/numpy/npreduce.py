@@ -14,7 +14,7 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value, const_of
-from diffjit.ir.types import BOOL, Array, Dim, Scalar, Sym
+from diffjit.ir.types import BOOL, Array, Dim, Scalar
 from diffjit.primitives import spectral
 from diffjit.primitives.registry import BOXING
 
@@ -195,7 +195,9 @@ class NumpyReductions(Mixin):
             return [self.copy(self.lift_constant(found)) for found in np.nonzero(held)]
         if mask.type.dtype.kind != "b":
             mask = self.ew("not_equal", mask, Static(0))
-        flat = self.build.value("nonzero", [mask], Array(np.dtype(np.int64), (Sym(),), "C"))
+        length = self.length_facts.chosen(mask, self.build.block)
+        made = self.build.op("nonzero", [mask], [Array(np.dtype(np.int64), (length,), "C")])
+        flat = self.length_facts.choose(mask, made)
         if mask.type.ndim == 1:
             return [flat]
         out: list[Value] = []

@@ -35,6 +35,7 @@ class Frame:
     annotated: dict[str, Any] = field(default_factory=dict)  # of a class body: annotated names, a dataclass's fields
     forks: int = 0  # run-time branches and loops around the call
     form: Any = None  # what is known of the arguments while specialising
+    before: Any = None  # cells when it was entered, where it has called itself many times
     # Generator expressions that see its variables and that nothing has gone through yet -> branches and loops around.
     waiting: dict[int, int] = field(default_factory=dict)
 

@@ -28,7 +28,7 @@ from diffjit.frontend.values.templates import DynList, describe
 from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.build import scalar_type_of
 from diffjit.ir.nodes import Value
-from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar, Sym
+from diffjit.ir.types import BOOL, FLOAT, INT, Array, Dim, Scalar
 from diffjit.primitives.library import containers
 
 
@@ -590,8 +590,9 @@ class Indexing(Mixin):
         return (*broadcast, *kept)
 
     def mask_get(self, array: Value, mask: Value) -> Value:
-        dims = (Sym(), *array.type.dims[mask.type.ndim :])
-        return self.build.value("mask_get", [array, mask], Array(array.type.dtype, dims, "C"))
+        dims = (self.length_facts.chosen(mask, self.build.block), *array.type.dims[mask.type.ndim :])
+        chosen = self.build.op("mask_get", [array, mask], [Array(array.type.dtype, dims, "C")])
+        return self.length_facts.choose(mask, chosen)
 
     def element(self, array: Value, index: Any) -> Any:
         """`array[index]` for iteration: an element of a 1-D array, else a row as a view."""

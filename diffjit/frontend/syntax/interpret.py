@@ -361,8 +361,25 @@ class Interpreter(
 
     def calls_itself(self, fn: av.Fn, bound: dict[str, Any]) -> bool:
         """Whether a function is called by itself, and nobody knows how many times before the program runs."""
-        active = [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
-        return bool(active) and self.forks > active[-1].forks and not self.ends_by_itself(active, bound)
+        active = self._active(fn)
+        if not active:
+            return False
+        if self.forks > active[-1].forks:
+            return not self.ends_by_itself(active, bound)
+        return len(active) > MAX_STATIC_RECURSION and self._as_before(active[-1], bound)
+
+    def _active(self, fn: av.Fn) -> list[Frame]:
+        """Calls of a function that have not ended."""
+        return [f for f in self.frames if f.fn.node is fn.node and not f.comprehension]
+
+    def _as_before(self, frame: Frame, bound: dict[str, Any]) -> bool:
+        """Whether a call within one of the same function finds all that is known as that one did: it has no end."""
+        before, now = frame.before, self.cells
+        frame.before = None  # which is asked once
+        if before is None or frame.form != self.static_form(bound):
+            return False
+        changed = (key for key, value in before.items() if key in now and now[key] is not value)
+        return all(self.form_of(before[key], {}) == self.form_of(now[key], {}) for key in changed)
 
     def ends_by_itself(self, active: list[Frame], bound: dict[str, Any]) -> bool:
         """Whether a recursive call can be written out: something static in its arguments differs at each level.
@@ -424,6 +441,8 @@ class Interpreter(
         frame = Frame(
             next(self._uids), fn, local, outer, on_yield=on_yield, forks=self.forks, form=self.static_form(bound)
         )
+        if len(self._active(fn)) >= MAX_STATIC_RECURSION:
+            frame.before = dict(self.cells)
         state = self.call_path, self.memo, self.here, self.step
         self.call_path, self.memo = (*self.call_path, id(node), self.step), None
         for name, value in bound.items():

@@ -14,8 +14,9 @@ from typing import Any
 
 from diffjit import tree
 from diffjit.dataclass import dataclass
-from diffjit.ir.nodes import Value, const_of, is_const
-from diffjit.ir.types import INT, Dim, Sym
+from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, written
+from diffjit.ir.types import INT, Array, Dim, Sym
+from diffjit.ir.walk import walk
 from diffjit.tree import LONG, reach
 
 Form = tuple[Any, int]  # a base, which is a length or a number, and what is added to it
@@ -35,6 +36,7 @@ class Lengths:
     facts: dict[int, bool] = field(default_factory=dict[int, bool])  # about them (`tree.reach`), as far as known
     wanted: set[int] = field(default_factory=set[int])  # facts that would say how long a slice is
     given: dict[Sym, int] = field(default_factory=dict[Sym, int])  # lengths of arguments, as they are just now
+    asked: dict[Value, Op] = field(default_factory=dict[Value, Op])  # masks -> what was chosen by each of them last
 
     def arguments(self, lengths: dict[int, Dim], *, related: bool) -> None:
         """The lengths of arguments, which are told apart; `related`: what they differ by is part of the specialisation.
@@ -75,6 +77,21 @@ class Lengths:
     def made(self, n: Value) -> Dim:
         """The length of what has been made with so many elements: the number is not negative."""
         return self._of(self._form(n))
+
+    def chosen(self, mask: Value, block: Block) -> Dim:
+        """How many elements a mask chooses: as many as a moment ago, if nothing that is no float was written since.
+
+        Only what stands in the same block counts: a loop may come by again when the mask is another one.
+        """
+        op = self.asked.get(mask)
+        if op is not None and _unchanged_since(op, block):
+            return op.out.type.dims[0]
+        return Sym()
+
+    def choose(self, mask: Value, op: Op) -> Value:
+        """Take note of what a mask has chosen."""
+        self.asked[mask] = op
+        return op.out
 
     def slice(self, length: Dim, start: Any, stop: Any, step: Any) -> Dim:
         """The length of a slice; its parts are numbers, values, or None."""
@@ -180,3 +197,19 @@ class Lengths:
         symbol = self.symbols.setdefault((base, offset), Sym())
         self.forms[symbol] = (base, offset)
         return symbol
+
+
+def _unchanged_since(op: Op, block: Block) -> bool:
+    """Whether nothing behind an operation of an open block may have changed an array of bools."""
+    for later in reversed(block.ops):
+        if later is op:
+            return True
+        if any(map(_may_change_bools, (later, *(inner for region in later.regions for inner in walk(region))))):
+            return False
+    return False
+
+
+def _may_change_bools(op: Op) -> bool:
+    """What runs another function may change whatever it is given."""
+    changed = op.inputs if op.row.control or op.row.effect else [op.inputs[k] for k in written(op)]
+    return any(isinstance(v.type, Array) and v.type.dtype.kind not in "fc" for v in changed)
