@@ -496,6 +496,9 @@ class Objects(Mixin):
 
     def set_plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> None:
         """`owner.name = value` as `object` does it."""
+        if name == "__class__":
+            self.set_class(owner, held, value, node)
+            return
         if (own := self.descriptor(held.cls, name, "__set__")) is not None:
             self.call_method(own, "__set__", [owner, value])
             return
