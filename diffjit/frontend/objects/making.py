@@ -42,6 +42,20 @@ def _made_here(cls: Any, names: Any, given: Any) -> Any:
 class Making(Mixin):
     """Mixin of the interpreter: recursive classes, and objects that change their class."""
 
+    def set_special(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> bool:
+        """An attribute with a meaning to Python, as `__class__`; False of those without one, as `__doc__`."""
+        if name == "__class__":
+            self.set_class(owner, held, value, node)
+            return True
+        if name == "__dict__":
+            cure = "set the attributes, or write self.__dict__.update(...)"
+            raise self.unsupported("DJ127", f"the `__dict__` of {describe(held)} is replaced", node, cure)
+        known = isinstance(value, Static) and callable(value.obj)
+        if (known or isinstance(value, (av.Fn, av.Bound, av.Partial))) and name != "__wrapped__":
+            cure = "define it in the class: Python asks no object of its own for it"
+            raise self.unsupported("DJ127", f"`{name}` of one {held.cls.__name__} is assigned", node, cure)
+        return False
+
     def set_class(self, owner: av.Ref, held: av.ObjC, value: Any, node: Any) -> None:
         """`owner.__class__ = value`, of an object that the program has made and that is in no list that grows."""
         cls = value.obj if isinstance(value, Static) else None

@@ -1,4 +1,4 @@
-"""`thing.__class__ = Other`: an object that becomes one of another class."""
+"""`thing.__class__ = Other`: an object that becomes one of another class; and what else Python reads of objects."""
 
 import numpy as np
 import pytest
@@ -98,3 +98,48 @@ def test_what_is_refused():
 def test_an_argument_keeps_its_class():
     with pytest.raises(dj.DiffjitError, match="DJ319"):
         dj.jit(lambda edge: edge.place(1).flux(), backend="python")(Edge(np.float64(1.5)))
+
+
+def other_dict(x):
+    edge = Edge(x)
+    edge.__dict__ = {"v": 3.0 * x}
+    return edge.flux()
+
+
+def shared_dict(x):
+    edge, other = Edge(x), Edge(2.0 * x)
+    edge.__dict__ = other.__dict__
+    other.v = 5.0 * x
+    return edge.flux()
+
+
+def called_itself(x):
+    edge = Edge(x)
+    edge.__call__ = lambda: 3.0
+    try:
+        return edge() * x
+    except TypeError:
+        return 9.0 * x
+
+
+def length_of_its_own(x):
+    edge = Edge(x)
+    edge.__len__ = lambda: 0
+    return x * (2.0 if edge else 5.0)
+
+
+@pytest.mark.parametrize("program", [other_dict, shared_dict, called_itself, length_of_its_own])
+def test_names_that_python_gives_a_meaning(program):
+    """Each was taken for an attribute like any other, and another number came of it than Python's."""
+    with pytest.raises(dj.DiffjitError, match="DJ127"):
+        dj.grad(program, backend="python")(1.3)
+
+
+def test_items_of_a_dict_of_attributes_stay():
+    def model(x):
+        edge = Edge(x)
+        del edge.__dict__["v"]
+        return x * (2.0 if hasattr(edge, "v") else 3.0)
+
+    with pytest.raises(dj.DiffjitError, match="DJ101"):
+        dj.grad(model, backend="python")(1.3)
