@@ -51,8 +51,15 @@ class Arguments:
         for uid, path in self.places.items():
             held = self.changed(uid)
             if held is not None:
+                self.refuse_other_class(held, self.before[uid])
                 found.append(Change(path, _kind(held), self.tree(held, output)))
         return found
+
+    def refuse_other_class(self, held: Any, before: Any) -> None:
+        """A call does not change the class of an object that it was given."""
+        if isinstance(held, av.ObjC) and held.cls is not before.cls:
+            cure = "make an object of that class, and return it"
+            raise TypeProblem("DJ319", f"the class of {describe(before)} among the arguments is changed", cure=cure)
 
     def tree(self, held: Any, output: Any) -> Any:
         """What a changed container holds: parts of the arguments stay themselves."""
@@ -87,6 +94,8 @@ def parts(held: Any) -> list[tuple[tuple[str, Any], Any]]:
 
 def _alike(a: Any, b: Any) -> bool:
     if type(a) is not type(b) or isinstance(a, (DynList, av.Poison)):
+        return False
+    if isinstance(a, av.ObjC) and a.cls is not b.cls:
         return False
     left, right = parts(a), parts(b)
     return len(left) == len(right) and all(s == t and x is y for (s, x), (t, y) in zip(left, right, strict=True))

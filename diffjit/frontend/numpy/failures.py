@@ -7,6 +7,7 @@ of the IR; functions of Python that are several operations call theirs.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ CHECKS = {
 }  # fmt: skip
 DIVIDING = frozenset({"divide", "floor_divide", "remainder"})
 OVERFLOWING = frozenset({"exp", "exp2", "expm1", "cosh", "sinh", "power", "ldexp", "gamma", "lgamma"})
+
+# Without length or items. Compiled functions and kernels are not among them: `kernel[blocks, threads]`.
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
 
 # Numbers for which the functions of `math` are undefined: each for some.
 _UNDEFINED: tuple[float, ...] = (-1.5, 2.5, float("inf"), -2.0)
@@ -65,10 +69,11 @@ class Failures(Mixin):
             self.guard(ok, exception, message)
 
     def wrong_type(self, value: Any) -> type[TypeError] | None:
-        """What Python raises where a number or None is used as a container or function."""
+        """What Python raises where a number, None, a slice or a function is used as a container, or as a function."""
         number = isinstance(value, Value) and isinstance(value.type, Scalar)
-        plain = isinstance(value, Static) and (value.obj is None or av.is_number(value.obj))
-        return TypeError if number or plain else None
+        if isinstance(value, Static):
+            number = value.obj is None or av.is_number(value.obj) or isinstance(value.obj, _FUNCTIONS)
+        return TypeError if number or isinstance(value, (av.Slice, av.Fn, av.Bound, av.Method)) else None
 
     def no_iterator(self, value: Any) -> Exception:
         """`next` of what is no iterator here; what is none in Python, either, raises a TypeError there."""

@@ -217,15 +217,15 @@ class NumpyCore(Mixin):
     def _from_list(self, items: Value, dtype: Any) -> Value:
         elem = items.type.elem
         n = self.build.value("list_len", [items], INT)
-        if isinstance(elem, Scalar):
+        if isinstance(elem, Scalar) or (isinstance(elem, Array) and elem.ndim == 0):
             ty = np.dtype(dtype) if dtype is not None else elem.dtype
             out = self.empty((n,), ty)
-            self.counted(
-                n,
-                lambda i: self.build.op(
-                    "store", [out, self.as_dtype(self.build.value("list_get", [items, i], elem), ty), i]
-                ),
-            )
+
+            def store(i: Value) -> None:
+                number = self.number(self.build.value("list_get", [items, i], elem))
+                self.build.op("store", [out, self.as_dtype(number, ty), i])
+
+            self.counted(n, store)
             return out
         if isinstance(elem, Array):
             ty = np.dtype(dtype) if dtype is not None else elem.dtype
@@ -525,8 +525,11 @@ class NumpyCore(Mixin):
             return made
         if not is_none(copy) and copy.obj:
             return self.np_array(a, dtype, copy, Static("K") if is_none(order) else order)
+        a = self.as_array(a, dtype)
+        if (others := self.array_of_others(a, dtype)) is not None:
+            return others
         wanted = None if is_none(dtype) else self.dtype_of(dtype)
-        a = self.none_as_nan(self.as_array(a, dtype), wanted)
+        a = self.none_as_nan(a, wanted)
         if isinstance(a, Static) and isinstance(a.obj, np.ndarray):
             a = self.lift_constant(a.obj)
         if isinstance(a, Value) and isinstance(a.type, Array):

@@ -90,8 +90,10 @@ class ObjectArrays(Mixin):
         return cls is not None and not self.is_opaque(item) and not any(self.class_has(cls, name) for name in asked)
 
     def array_of_others(self, value: Any, dtype: Any) -> Any:
-        """An array of None, of texts and the like, of which all is known; None where there is a number in it."""
-        known = None if isinstance(value, Static) else self.all_known(value)
+        """An array made of None, texts and the like, of which all is known; None where all are numbers."""
+        known = self.all_known(value)
+        if isinstance(known, Static):
+            known = known.obj if isinstance(known.obj, str | bytes) else None
         if known is None or not (is_none(dtype) or isinstance(dtype, Static)):
             return None
         found = list(_flat(known))
@@ -100,7 +102,7 @@ class ObjectArrays(Mixin):
         made = self.evaluated(np.array, known, None if is_none(dtype) else dtype.obj)
         if made.dtype == object:
             return self.array_of_objects(value)
-        return Static(made) if tree.is_of_others(made) else None
+        return Static(made) if tree.is_of_others(made) else self.copy(self.lift_constant(made))  # `dtype=float`
 
     def all_known(self, value: Any) -> Any:
         """Lists and tuples of what is known, as Python has them; None of others."""

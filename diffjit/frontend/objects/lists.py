@@ -111,8 +111,10 @@ class Lists(Mixin):
     def write_attributes(self, ref: av.Ref, held: Any, contents: Any) -> bool:
         """`self.__dict__.update(...)`, `self.__dict__[name] = ...`: attributes are set; False of other dicts."""
         owner = self.dict_owners.get(ref.uid)
-        if owner is None or not isinstance(contents, av.DictC) or not contents.items.keys() >= held.items.keys():
+        if owner is None or not isinstance(contents, av.DictC):
             return False
+        if not contents.items.keys() >= held.items.keys():
+            raise self.unsupported("DJ101", "items of an object's `__dict__` are deleted", None, "del self.name")
         for name, value in contents.items.items():
             if held.items.get(name) is not value:
                 self.set_own_attribute(owner, name, value)
@@ -240,9 +242,8 @@ class Lists(Mixin):
                 return self.call_plain(containers.repeated, sequence, count, node=node)
             if isinstance(count, Value) and not self.can_be_static(count):
                 return self.repeat_list(sequence, count, node)
-        items = tuple(self.sequence_items(sequence, node)) * self.static_int(
-            count, "the length of a list or tuple", node
-        )
+        held = tuple(self.sequence_items(sequence, node))
+        items = held * self.static_int(count, "the length of a list or tuple", node)
         return av.Tup(items) if isinstance(sequence, av.Tup) else self.new(av.ListC(items))
 
     def repeat_in_place(self, ref: av.Ref, count: Any, node: Any) -> None:
@@ -302,9 +303,7 @@ class Lists(Mixin):
             if isinstance(held, (av.ListC, av.DictC)):
                 return Static(len(held.items))
             if isinstance(held, DynList):
-                if held.elem is None:
-                    return Static(0)
-                return self.build.value("list_len", [held.lists[0]], INT)
+                return Static(0) if held.elem is None else self.build.value("list_len", [held.lists[0]], INT)
             return self.call_method(value, "__len__", [])
         if isinstance(value, av.Format):
             number = next(p[0] for p in value.parts if not isinstance(p, str))

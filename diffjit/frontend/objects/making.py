@@ -1,4 +1,6 @@
-"""Objects whose `__init__` makes others of their class: trees that grow as they are made.
+"""Objects that become ones of another class, and those whose `__init__` makes others of their class.
+
+Trees grow as they are made:
 
     class Tree:
         def __init__(self, points):
@@ -20,7 +22,7 @@ from diffjit.frontend.calls.dataclass_calls import by_place, parameters_of
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.templates import Learn
+from diffjit.frontend.values.templates import Learn, describe
 from diffjit.frontend.values.values import Static
 
 _MAKING = ("__init__", "__post_init__")
@@ -38,7 +40,37 @@ def _made_here(cls: Any, names: Any, given: Any) -> Any:
 
 
 class Making(Mixin):
-    """Mixin of the interpreter: recursive classes."""
+    """Mixin of the interpreter: recursive classes, and objects that change their class."""
+
+    def set_special(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> bool:
+        """An attribute with a meaning to Python, as `__class__`; False of those without one, as `__doc__`."""
+        if name == "__class__":
+            self.set_class(owner, held, value, node)
+            return True
+        if name == "__dict__":
+            cure = "set the attributes, or write self.__dict__.update(...)"
+            raise self.unsupported("DJ127", f"the `__dict__` of {describe(held)} is replaced", node, cure)
+        known = isinstance(value, Static) and callable(value.obj)
+        if (known or isinstance(value, (av.Fn, av.Bound, av.Partial))) and name != "__wrapped__":
+            cure = "define it in the class: Python asks no object of its own for it"
+            raise self.unsupported("DJ127", f"`{name}` of one {held.cls.__name__} is assigned", node, cure)
+        return False
+
+    def set_class(self, owner: av.Ref, held: av.ObjC, value: Any, node: Any) -> None:
+        """`owner.__class__ = value`, of an object that the program has made and that is in no list that grows."""
+        cls = value.obj if isinstance(value, Static) else None
+        cure = "make an object of that class instead, inside the function"
+        error = self.unsupported("DJ127", f"the class of {describe(held)} is changed", node, cure)
+        ours = isinstance(cls, type) and not isinstance(owner, av.Handle) and self.container_of(cls) is None
+        if not ours or owner.uid in self.sites.outside or owner.uid in self.before or held.frozen:
+            raise error
+        try:
+            object.__new__(held.cls).__class__ = cls  # pyright: ignore[reportAttributeAccessIssue]
+        except TypeError as reason:  # as of exceptions, of classes without source, and where slots differ
+            raise error from reason
+        self.write(owner, replace(held, cls=cls))
+        if owner.uid in self.sites.classes:
+            self.sites.classes[owner.uid] = cls
 
     def what_calls_itself(self, fn: av.Fn, bound: dict[str, Any]) -> Learn:
         """What is learned of a function that calls itself."""

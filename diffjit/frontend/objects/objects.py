@@ -496,6 +496,8 @@ class Objects(Mixin):
 
     def set_plain_attribute(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> None:
         """`owner.name = value` as `object` does it."""
+        if name.startswith("__") and name.endswith("__") and self.set_special(owner, held, name, value, node):
+            return
         if (own := self.descriptor(held.cls, name, "__set__")) is not None:
             self.call_method(own, "__set__", [owner, value])
             return

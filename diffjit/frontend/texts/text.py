@@ -282,9 +282,8 @@ class Text(Mixin):
         """What to raise where the letters of texts are needed: numbers in them that can be known are asked for."""
         cure = "compute with the numbers, and make texts of them to be printed"
         error = self.unsupported("DJ118", f"{what} on run-time values", node, cure)
-        pieces = [piece for text in texts for part in self.text_parts(text) if not isinstance(part, str)
-                  for piece, _ in self.flatten_text(*part)]  # fmt: skip
-        sources = [self.static_sources(p, of_floats=True) for p in pieces if isinstance(p, Value)]
+        numbers = [number for text in texts for number in self.print_parts(self.text_parts(text))[0]]
+        sources = [self.static_sources(n, of_floats=True) for n in numbers]
         if not sources or not all(sources):
             return error
         return NeedStatic(error, [source for found in sources for source in found])

@@ -583,7 +583,8 @@ class Vectorize:
         """
         places = [k for k in range(len(args)) if k not in self.excluded]
         names = [name for name in kwargs if name not in self.excluded]
-        arrays = np.broadcast_arrays(*[args[k] for k in places], *[kwargs[name] for name in names])
+        given = [np.asarray(a) for a in (*[args[k] for k in places], *[kwargs[name] for name in names])]  # texts, too
+        arrays = np.broadcast_arrays(*given)
         columns = [np.ravel(a) for a in arrays]
         count, more = columns[0].size, self.once_more
         if count == 0:

@@ -239,3 +239,52 @@ def test_versions_of_libraries():
         return x * x if Version(np.__version__) >= Version("1.20") and parse("2.0rc1") < parse("2.0") else x
 
     assert dj.grad(by_version, backend="python")(1.5) == 3.0
+
+
+def names_of_rows(x):
+    names, values = np.asarray(["hot", "cold", "hot"]), np.array([x, 2.0 * x, x**2])
+    scales = np.asarray(("1.5", "2.5"), dtype=float)
+    return sum(values[names == name].mean() * len(name) for name in np.unique(names)) + np.sum(scales * x)
+
+
+def option_in_an_array(x, posture="standing"):
+    posture = np.asarray(posture)
+    area = np.where(posture == "sitting", 0.7, 0.725)
+    return float(np.sum(area * x**2) + (x if np.array("sitting") == posture else 2.0 * x))
+
+
+def by_element_and_word(x):
+    def loss(v, kind, *, shade="none"):
+        return v**2 if kind == "square" and shade == "none" else 3.0 * v
+
+    by = np.vectorize(loss)
+    values = np.array([x, 2.0 * x])
+    return float(np.sum(by(values, "square") + by(values, ["square", "line"]) + by(values, "square", shade="full")))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", [names_of_rows, option_in_an_array, by_element_and_word])
+def test_arrays_of_texts(program, backend):
+    """`np.asarray` of texts, and texts as operands of `np.vectorize`, were refused; `np.array` of lists was not."""
+    x, h = 1.3, 1e-6
+    value, slope = dj.value_and_grad(program, backend=backend)(x)
+    assert value == pytest.approx(program(x), rel=1e-13)
+    assert slope == pytest.approx((program(x + h) - program(x - h)) / (2 * h), rel=1e-7)
+
+
+def test_a_message_of_what_is_missing():
+    """How many texts are joined is seen when the program runs: it was a mistake of diffjit's own."""
+
+    def model(x):
+        missing = []
+        if x < 0.0:
+            missing.append("first")
+        if x < 1.0:
+            missing.append("second")
+        if x > 5.0:
+            raise ValueError("no " + " and ".join(missing))
+        return x * x
+
+    assert dj.grad(model, backend="python")(0.7) == 1.4
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118.*joining texts"):
+        dj.grad(lambda x: x * len(" and ".join(["a"] * int(x))), backend="python")(2.5)

@@ -40,6 +40,7 @@ def grown(item):
 ITEMS = {
     "number": lambda x, k: x * k,
     "may be None": inside,
+    "without dimensions": lambda x, k: np.array([x, k * x])[..., 1],
     "pair": lambda x, k: (x, k * x),
     "named": lambda x, k: Pair(x, k * x),
     "pair with None": lambda x, k: (x, inside(x, k)),
