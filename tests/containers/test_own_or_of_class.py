@@ -126,6 +126,36 @@ def asked_otherwise(x):
     return one.cell * two.cell + one.row * two.row
 
 
+class Stop:
+    fare = 1.5
+    after = None
+
+    def __init__(self, length):
+        self.length = length
+
+    def price(self):
+        return self.fare * self.length
+
+
+def of_nodes(x):
+    """A chain, some nodes of which get what others have of their class."""
+    first = None
+    for k in range(len(x)):
+        stop = Stop(x[k] * 1.3)
+        stop.after = first
+        if k % 2:
+            stop.fare = x[1]
+        first = stop
+    total = 0.0
+    while first is not None:
+        total += first.price() * first.fare
+        first.fare = first.fare + 0.5 * total
+        if first.after is not None:
+            first.after.length = first.after.length + first.fare * 0.1
+        first = first.after
+    return total
+
+
 class Bare:
     pass
 
@@ -147,6 +177,7 @@ PROGRAMS = [
     methods_of_what_changes_places,
     computed_once,
     asked_otherwise,
+    of_nodes,
     asked_for,
 ]
 

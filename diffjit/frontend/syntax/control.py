@@ -442,12 +442,12 @@ class Control(Mixin):
                 template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
                 again = ("tail", zero_trips)
-                if again in self.learned.peels:
+                if again not in self.learned.peels:
+                    template = blamed(template, again)
+                elif key[0] != "h" or (a is not UNBOUND and b is not UNBOUND):  # an object that both paths have
                     template, second.cells[key] = self._unbound_behind(joiner, a, b)
                     if second.cells[key] is UNBOUND:
                         self.lost.add(key[1:])
-                else:
-                    template = blamed(template, again)
             templates.append((key, template))
         return new, joiner.whole(templates)
 
