@@ -324,3 +324,22 @@ def test_what_is_refused():
         dj.jit(built)(X)
     with pytest.raises(dj.UnsupportedSyntax, match="deep copy"):
         dj.jit(cloned)(X)
+
+
+def states(x, n):
+    """Dicts of the last turn and the one before, which are nodes; one gets a key that the others have not."""
+    state, last = {"u": x.copy(), "t": 0.0}, None
+    for k in range(n):
+        new = dict(state)
+        new["u"] = state["u"] * (1.0 if last is None else last["u"][0])
+        last, state = state, new
+        if k == 2:
+            state.setdefault("extra", x[1])
+    return np.sum(state["u"]) + state["t"] + state.get("extra", 0.5) * x[0]
+
+
+def test_a_node_with_another_key():
+    program = dj.jit(states, backend="python")
+    assert program(X, 2) == pytest.approx(states(X, 2), rel=1e-12)
+    with pytest.raises(NotImplementedError, match=r"a dict with keys .* at one place and a dict with keys"):
+        program(X, 4)

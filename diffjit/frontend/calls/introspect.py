@@ -245,12 +245,13 @@ class Introspection(Mixin):
             return late
         if isinstance(held, av.ObjC) and (self.in_library() or self.class_of(value) is held.cls):
             found = held.fields.get(name.obj)
-            if isinstance(found, av.Maybe) and not self.is_class_data(held.cls, name.obj):
+            if isinstance(found, av.Maybe) and not self.class_gives(held.cls, name.obj):
                 if (held.cls, name.obj) not in self.lost:
                     return found.bound
                 key = held.cls, name.obj  # it is there, in a form that was not followed
                 self.bound(found, name.obj, held.cls, key)
-            there = name.obj in held.fields or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
+            held_itself = found is not None and found is not av.UNBOUND and not isinstance(found, av.Maybe)
+            there = held_itself or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
             if not there and self.class_has(held.cls, "__getattr__"):
                 cure = "read the attribute"
                 raise self.unsupported(

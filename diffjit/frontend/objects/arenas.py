@@ -133,7 +133,9 @@ class Arenas(Mixin):
 
     def without_late(self, held: Any) -> Any:
         """What an object of an arena holds, in the form of any other object."""
-        late = self._late(held.cls) if isinstance(held, av.ObjC) else ()
+        if not isinstance(held, av.ObjC):
+            return held
+        late = self._late(held.cls)
         return replace(held, fields={n: self._set_or_not(v) if n in late else v for n, v in held.fields.items()})
 
     def _set_or_not(self, found: Any) -> Any:
@@ -146,7 +148,7 @@ class Arenas(Mixin):
         value = self._set_or_not(self._attribute(owner, name))
         if not isinstance(value, av.Maybe):
             return self.class_attribute(owner, owner.kind, name, node) if value is UNBOUND else value
-        if self.is_class_data(owner.kind, name) or self.class_has(owner.kind, "__getattr__"):
+        if self.class_gives(owner.kind, name):
             return self.fork(
                 value.bound, lambda: value.value, lambda: self.class_attribute(owner, owner.kind, name, node)
             )

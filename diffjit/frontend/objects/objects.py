@@ -395,7 +395,7 @@ class Objects(Mixin):
         if name in held.fields:
             value = held.fields[name]
             missing = (value is av.UNBOUND or isinstance(value, av.Maybe)) and (held.cls, name) not in self.lost
-            if missing and self.is_class_data(held.cls, name):
+            if missing and self.class_gives(held.cls, name):
                 return self.own_or_of_class(owner, held.cls, name, node)
             if value is av.UNBOUND:
                 inside = bool(self.loops) and self.forks > self.loops[-1].forks  # an earlier turn may have set it
@@ -416,13 +416,14 @@ class Objects(Mixin):
             self.watch_object(obj, name, inspect.getattr_static(held.cls, name, None))
         return self.class_attribute(owner, held.cls, name, node)
 
-    def is_class_data(self, cls: type, name: str) -> bool:
-        """Whether a class has plain data under a name: no method, descriptor or empty slot."""
-        found = self.class_lookup(cls, name)
-        return self.class_has(cls, name) and not isinstance(found, av.Member) and not hasattr(type(found), "__get__")
+    def class_gives(self, cls: type, name: str) -> bool:
+        """Whether a class gives what its object does not hold itself: by all but an empty slot, or by `__getattr__`."""
+        if self.class_has(cls, name):
+            return not isinstance(self.class_lookup(cls, name), types.MemberDescriptorType)
+        return self.class_has(cls, "__getattr__")
 
     def own_or_of_class(self, owner: av.Ref, cls: type, name: str, node: Any) -> Any:
-        """An attribute that one path has set, and the class has for the other: which, is seen when the program runs."""
+        """An attribute that one path has set, and the class gives for the other: which is seen when it runs."""
         value = self.contents(owner).fields[name]
         bound = Static(False) if value is av.UNBOUND else value.bound
         return self.choose(bound, lambda: value.value, lambda: self.class_attribute(owner, cls, name, node))

@@ -7,7 +7,6 @@ into the other branch, and no flag is tested.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -443,12 +442,12 @@ class Control(Mixin):
                 template = self._template(joiner, key, a, b, first, second)
             if zero_trips is not None and contains_bad(template):
                 again = ("tail", zero_trips)
-                if again in self.learned.peels:
+                if again not in self.learned.peels:
+                    template = blamed(template, again)
+                elif key[0] != "h" or (a is not UNBOUND and b is not UNBOUND):  # an object that both paths have
                     template, second.cells[key] = self._unbound_behind(joiner, a, b)
                     if second.cells[key] is UNBOUND:
                         self.lost.add(key[1:])
-                else:
-                    template = blamed(template, again)
             templates.append((key, template))
         return new, joiner.whole(templates)
 
@@ -464,24 +463,10 @@ class Control(Mixin):
         if not (isinstance(a, av.ObjC) and isinstance(b, av.ObjC) and a.cls is b.cls) or a.origin or b.origin:
             return None  # of objects from outside, attributes are known as they are read
         names, apart = a.fields.keys() | b.fields.keys(), a.fields.keys() ^ b.fields.keys()
-        if not apart or self.class_has(a.cls, "__getattr__") or any(self._has_default(a.cls, n) for n in apart):
-            return None  # what the class computes is found instead
+        if not apart:
+            return None
         first, second = (replace(o, fields={n: o.fields.get(n, UNBOUND) for n in sorted(names)}) for o in (a, b))
         return first, second
-
-    def _has_default(self, cls: type, name: str) -> bool:
-        """Whether a class has a method or descriptor where its object has no such attribute.
-
-        An empty slot is nothing, what goes before an object's own attribute is found whether there is one or not, and
-        plain data of the class is read where the object turns out to have none (`Objects.plain_attribute`).
-        """
-        slot = isinstance(self.class_lookup(cls, name), types.MemberDescriptorType)
-        return (
-            self.class_has(cls, name)
-            and not slot
-            and not self.described_first(cls, name)
-            and not self.is_class_data(cls, name)
-        )
 
     def _unbound_behind(self, joiner: Joiner, a: Any, b: Any) -> tuple[Any, Any]:
         """A template in which what has another form on the second path is unbound there; and the value there."""
