@@ -164,7 +164,11 @@ class Recursion(Mixin):
     def _of_the_run(self, record: Record, bound: dict[str, Any]) -> dict[str, Any]:
         """Arguments, of which those that get longer with each call are tuples whose length the run decides."""
         tuples = {name: value for name, value in bound.items() if name in record.longer and isinstance(value, av.Tup)}
-        return {**bound, **{name: self.part_of_tuple(self.new(av.ListC(t.items))) for name, t in tuples.items()}}
+        return {**bound, **{name: self.of_the_run(t) for name, t in tuples.items()}}
+
+    def of_the_run(self, known: av.Tup) -> av.Ref:
+        """A tuple whose length the run decides, with the items of one whose length is known."""
+        return self.part_of_tuple(self.new(av.ListC(known.items)))
 
     @contextmanager
     def _portable(self, node: Any) -> Iterator[None]:

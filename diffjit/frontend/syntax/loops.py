@@ -16,7 +16,7 @@ from diffjit.frontend.syntax.control import reachable
 from diffjit.frontend.syntax.frames import NeedStatic, by_frame, in_frames, kinds_around, whole
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
-from diffjit.frontend.values.join import Joiner, as_template, equal, number_leaf
+from diffjit.frontend.values.join import Joiner, as_template, equal, is_longer_each_time, number_leaf
 from diffjit.frontend.values.leaves import convert, instantiate, leaf_types
 from diffjit.frontend.values.nodes import kinds_among, needs_arenas
 from diffjit.frontend.values.templates import (
@@ -145,7 +145,7 @@ class Loops(Mixin):
             if attempt is not None and not attempt.dead and self.certain_jumps(attempt.end):
                 return self._run_once(loop, start)
             if attempt is None or self._absorb(loop, start, carried, attempt):
-                self._notice_growth(k, carried)
+                self._notice_growth(k, carried, start)
                 numbers = max(map(_numbers_in_texts, carried.values()), default=0)
                 longer, longest = (longer + 1 if numbers > longest else 0), max(numbers, longest)
                 if longer > MAX_LONGER:
@@ -220,8 +220,12 @@ class Loops(Mixin):
 
     # One attempt
 
-    def _notice_growth(self, attempts: int, carried: dict[Any, Template]) -> None:
-        """Objects that hold more of their kind after each attempt get a list of their own."""
+    def _notice_growth(self, attempts: int, carried: dict[Any, Template], start: Cells) -> None:
+        """Objects that hold more of their kind after each attempt get a list of their own, longer tuples are ones."""
+        for key in [k for k, t in carried.items() if is_longer_each_time(t) and isinstance(start.get(k), av.Tup)]:
+            self.cells = start
+            start[key] = self.of_the_run(start[key])
+            del carried[key]
         again = next(filter(None, map(needs_arenas, carried.values())), None) if attempts > MAX_GROWTH else None
         if again is not None:
             raise again
