@@ -43,17 +43,17 @@ _NEST = 8  # operations on numbers that take as long to compile as one that goes
 
 @dataclass(slots=True)
 class Repeated:
-    """How often functions were written out, by their form, and how many values that made."""
+    """How often functions were written out, by their form, and how much one call is."""
 
     calls: Counter[Any]
-    sizes: Counter[Any]
+    sizes: dict[Any, int]
 
     def worth_it(self, size: int) -> frozenset[Any]:
         """The functions that many calls of one form take a good part of."""
         total: Counter[Any] = Counter()
         for (node, form), calls in self.calls.items():
-            if calls >= _CALLS and form is not None and self.sizes[node, form] >= _SMALLEST * calls:
-                total[node] += self.sizes[node, form]
+            if calls >= _CALLS and form is not None and self.sizes[node, form] >= _SMALLEST:
+                total[node] += self.sizes[node, form] * calls
         nested = {node for node, form in self.calls if form is None}
         return frozenset(node for node, made in total.items() if _SHARE * made >= size and node not in nested)
 
@@ -82,7 +82,7 @@ class RepeatedCalls(Mixin):
 
     def begin_repeated(self) -> None:
         """Nothing was called yet."""
-        self.repeated = Repeated(Counter(), Counter())
+        self.repeated = Repeated(Counter(), {})
         self.shared: dict[Any, Record] = {}
 
     def write_out(self, fn: av.Fn, bound: dict[str, Any], node: Any) -> Any:
@@ -94,8 +94,10 @@ class RepeatedCalls(Mixin):
         form = fn.node, _form(bound)
         block, before = self.build.block, len(self.build.block.ops)
         result = self.run_body(fn, bound, node)
-        self.repeated.calls[form] += 1
-        self.repeated.sizes[form] += sum(map(_weight, walk(Block(ops=block.ops[before:]))))
+        known = self.repeated
+        known.calls[form] += 1
+        if form[1] is not None and form not in known.sizes:  # another call of this form is as much
+            known.sizes[form] = sum(map(_weight, walk(Block(ops=block.ops[before:]))))
         return result
 
     def shared_form(self, fn: av.Fn, bound: dict[str, Any]) -> Any:

@@ -581,7 +581,8 @@ class Lists(Mixin):
             self.call_plain(containers.assign_slice, ref, index.start, index.stop, value, node=node)
             return
         i = self.dyn_index(ref, index)
-        for target, leaf in zip(held.lists, self.elem_leaves(held, value), strict=True):
+        leaves = self.leaves_or_wider(held, value)
+        for target, leaf in zip(held.lists, leaves, strict=True) if leaves else ():
             self.build.op("list_set", [target, leaf, i])
 
     def dyn_pop(self, ref: av.Ref, index: Any = Static(-1)) -> Any:
