@@ -13,6 +13,7 @@ system, so that nobody waits (and a process forked meanwhile never hangs).
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from functools import cache
 from typing import Any
@@ -28,7 +29,9 @@ LEAST = 1 << 17  # bytes; what is smaller the C library keeps by itself
 _SLOTS = 16
 _ALLOCATOR = (ctypes.c_int64 * 4)()  # allocate, reallocate, free, and what they are given: the state
 _STATE = (ctypes.c_int64 * (4 + _SLOTS))()  # locked?, limit, bytes held, next place; then blocks, 0 where there is none
-_TOP = (1 << 25) - (1 << 16)  # bytes; see `_keep_the_top`
+_TOP = (1 << 25) - (1 << 16)  # bytes; see `_learn_of_large_arrays`
+_SMALL = 2  # bytes of small arrays that are kept for each of large ones
+_TRIM_THRESHOLD = -1  # of `mallopt`
 _HUGE = 1 << 22  # bytes; as NumPy: pages of 2 MB are faster, which Linux uses where it is asked to
 llvm.add_symbol(SYMBOL, ctypes.addressof(_ALLOCATOR))
 
@@ -228,30 +231,44 @@ def start() -> Any:
     _ALLOCATOR[3] = ctypes.addressof(_STATE)
     trim = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.get_function_address("dj_trim"))
 
+    library = ctypes.CDLL(None) if linux else None
+    if library is not None:
+        _learn_of_large_arrays(library)
+
     def limit(megabytes: float) -> None:
         _STATE[1] = max(0, int(megabytes * (1 << 20)))
         trim(_ALLOCATOR[3])
+        if library is not None:
+            _keep_the_top(library, _SMALL * _STATE[1])
 
     settings.watch("reserve_mb", limit)
-    if linux:
-        _keep_the_top()
     return engine  # kept for as long as the process lives
 
 
-def _keep_the_top() -> None:
-    """Let the C library keep what small arrays leave free at the end of its memory.
+def _learn_of_large_arrays(library: Any) -> None:
+    """Let the C library take arrays of up to 32 MB from its own memory, not page by page from the system.
 
-    glibc gives more than 128 KB of it back at once, and derivatives that record small arrays get it anew at each call,
-    page by page (NPBench's cavity flow: 5.8 ms in place of 2.9), until the process has freed a large array: from then
-    on it keeps twice as much. So one is freed, which nobody has touched; of 32 MB and more it would learn nothing.
-    What recursion records, in lists that grow, has room there, too (GradBench's det of size 9: half the time).
+    glibc does so once the process has freed such an array. So one is freed, which nobody has touched; of 32 MB and
+    more it would learn nothing. What recursion records, in lists that grow, has room there, too (GradBench's det of
+    size 9: half the time).
     """
-    library = ctypes.CDLL(None)
     library.malloc.restype = ctypes.c_void_p
     library.malloc.argtypes = [ctypes.c_size_t]
     library.free.argtypes = [ctypes.c_void_p]
     library.free.restype = None
     library.free(library.malloc(_TOP))
+
+
+def _keep_the_top(library: Any, size: int) -> None:
+    """Let the C library keep so many bytes of what small arrays leave free at the end of its memory.
+
+    glibc gives what is more than 64 MB back at once, and derivatives that record small arrays get it anew at each
+    call, page by page (NPBench's channel flow, which records 160 MB: 250 ms in place of 165).
+    """
+    if hasattr(library, "mallopt") and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        library.mallopt(_TRIM_THRESHOLD, min(max(size, LEAST), (1 << 31) - 1))
+        if size == 0:
+            library.malloc_trim(0)
 
 
 def held() -> int:
