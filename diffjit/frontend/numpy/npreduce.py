@@ -195,9 +195,7 @@ class NumpyReductions(Mixin):
             return [self.copy(self.lift_constant(found)) for found in np.nonzero(held)]
         if mask.type.dtype.kind != "b":
             mask = self.ew("not_equal", mask, Static(0))
-        length = self.length_facts.chosen(mask, self.build.block)
-        made = self.build.op("nonzero", [mask], [Array(np.dtype(np.int64), (length,), "C")])
-        flat = self.length_facts.choose(mask, made)
+        flat = self.length_facts.choose(self.build, "nonzero", [mask], np.dtype(np.int64))
         if mask.type.ndim == 1:
             return [flat]
         out: list[Value] = []

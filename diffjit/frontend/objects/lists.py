@@ -582,7 +582,7 @@ class Lists(Mixin):
             return
         i = self.dyn_index(ref, index)
         leaves = self.leaves_or_wider(held, value)
-        for target, leaf in zip(held.lists, leaves, strict=True) if leaves else ():
+        for target, leaf in zip(held.lists, leaves, strict=True) if leaves is not None else ():
             self.build.op("list_set", [target, leaf, i])
 
     def dyn_pop(self, ref: av.Ref, index: Any = Static(-1)) -> Any:

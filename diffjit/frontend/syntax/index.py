@@ -590,9 +590,8 @@ class Indexing(Mixin):
         return (*broadcast, *kept)
 
     def mask_get(self, array: Value, mask: Value) -> Value:
-        dims = (self.length_facts.chosen(mask, self.build.block), *array.type.dims[mask.type.ndim :])
-        chosen = self.build.op("mask_get", [array, mask], [Array(array.type.dtype, dims, "C")])
-        return self.length_facts.choose(mask, chosen)
+        rest = array.type.dims[mask.type.ndim :]
+        return self.length_facts.choose(self.build, "mask_get", [array, mask], array.type.dtype, rest)
 
     def element(self, array: Value, index: Any) -> Any:
         """`array[index]` for iteration: an element of a 1-D array, else a row as a view."""

@@ -441,7 +441,7 @@ class Interpreter(
         frame = Frame(
             next(self._uids), fn, local, outer, on_yield=on_yield, forks=self.forks, form=self.static_form(bound)
         )
-        if len(self._active(fn)) >= MAX_STATIC_RECURSION:
+        if len(self.frames) >= MAX_STATIC_RECURSION and len(self._active(fn)) >= MAX_STATIC_RECURSION:
             frame.before = dict(self.cells)
         state = self.call_path, self.memo, self.here, self.step
         self.call_path, self.memo = (*self.call_path, id(node), self.step), None

@@ -14,6 +14,7 @@ from typing import Any
 
 from diffjit import tree
 from diffjit.dataclass import dataclass
+from diffjit.ir.build import Builder
 from diffjit.ir.nodes import Block, Op, Value, const_of, is_const, written
 from diffjit.ir.types import INT, Array, Dim, Sym
 from diffjit.ir.walk import walk
@@ -78,19 +79,16 @@ class Lengths:
         """The length of what has been made with so many elements: the number is not negative."""
         return self._of(self._form(n))
 
-    def chosen(self, mask: Value, block: Block) -> Dim:
-        """How many elements a mask chooses: as many as a moment ago, if nothing that is no float was written since.
+    def choose(self, build: Builder, kind: str, inputs: list[Value], dtype: Any, rest: Sequence[Dim] = ()) -> Value:
+        """What the last operand, a mask, chooses: as many as a moment ago, if nothing but floats was written since.
 
         Only what stands in the same block counts: a loop may come by again when the mask is another one.
         """
-        op = self.asked.get(mask)
-        if op is not None and _unchanged_since(op, block):
-            return op.out.type.dims[0]
-        return Sym()
-
-    def choose(self, mask: Value, op: Op) -> Value:
-        """Take note of what a mask has chosen."""
-        self.asked[mask] = op
+        mask, last = inputs[-1], self.asked.get(inputs[-1])
+        if last is not None and not _unchanged_since(last, build.block):
+            last = None
+        length = Sym() if last is None else last.out.type.dims[0]
+        op = self.asked[mask] = build.op(kind, inputs, [Array(dtype, (length, *rest), "C")])
         return op.out
 
     def slice(self, length: Dim, start: Any, stop: Any, step: Any) -> Dim:

@@ -11,6 +11,7 @@ import scipy.sparse.linalg
 from packaging.version import Version, parse
 
 import diffjit as dj
+from tests.first_order import of_one_number
 
 BACKENDS = ["python", "numba"]
 Pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024 - as programs make them
@@ -266,10 +267,7 @@ def by_element_and_word(x):
 @pytest.mark.parametrize("program", [names_of_rows, option_in_an_array, by_element_and_word])
 def test_arrays_of_texts(program, backend):
     """`np.asarray` of texts, and texts as operands of `np.vectorize`, were refused; `np.array` of lists was not."""
-    x, h = 1.3, 1e-6
-    value, slope = dj.value_and_grad(program, backend=backend)(x)
-    assert value == pytest.approx(program(x), rel=1e-13)
-    assert slope == pytest.approx((program(x + h) - program(x - h)) / (2 * h), rel=1e-7)
+    of_one_number(program, backend, rel=1e-13)
 
 
 def test_a_message_of_what_is_missing():
