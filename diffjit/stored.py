@@ -27,8 +27,15 @@ class Stored:
     labelled: bool = False  # an array (with labels, say): what belongs to its numbers is of its class, and has the same
 
 
+def is_class_of_arrays(cls: type) -> bool:
+    """Whether a class is a user's own of arrays: what it says of operators, and attributes, go beyond its numbers."""
+    return cls is not np.ndarray and issubclass(cls, np.ndarray) and cls.__module__.split(".")[0] not in _LIBRARIES
+
+
 def stored(cls: type) -> Stored | None:
-    """What objects of a library's class hold; None for other classes."""
+    """What objects of a library's class hold, and those of a user's class of arrays; None for other classes."""
+    if is_class_of_arrays(cls):
+        return _OWN_ARRAYS
     known = cls.__module__.split(".")[0] in _LIBRARIES or cls.__name__ == "SuperLU"
     return _STORED.get(cls.__name__) if known else None
 
@@ -42,6 +49,19 @@ def _make_matrix(cls: Any, fields: dict[str, Any]) -> Any:
     """A matrix; rows of a derivative are an array."""
     values = fields["held_values"]
     return values.view(cls) if isinstance(values, np.ndarray) and values.ndim == 2 else values
+
+
+def _own_array(obj: Any) -> dict[str, Any]:
+    """The array that an object shows, and its attributes."""
+    return {"held_values": np.asarray(obj), **getattr(obj, "__dict__", {})}
+
+
+def _make_own_array(cls: Any, fields: dict[str, Any]) -> Any:
+    """An object of the class, with these attributes; what is no array of its lengths is as it is."""
+    made = np.asarray(fields["held_values"]).view(cls)
+    if len(fields) > 1:
+        vars(made).update({name: value for name, value in fields.items() if name != "held_values"})
+    return made
 
 
 def _masked(obj: Any) -> dict[str, Any]:
@@ -373,6 +393,7 @@ _COMPRESSED = Stored(_compressed, _make_compressed)
 _DIAGONALS = Stored(_diagonals, _make_diagonals)
 _EDITABLE = Stored(_editable, _make_editable)
 _COORDINATES = Stored(_coordinates, _make_coordinates)
+_OWN_ARRAYS = Stored(_own_array, _make_own_array, labelled=True)
 _STORED = {
     "PPoly": _PIECES,
     "CubicSpline": _PIECES,

@@ -22,7 +22,7 @@ import numpy as np
 from diffjit import streams
 from diffjit.dataclass import dataclass
 from diffjit.labels import Constant, Labels, Numbering
-from diffjit.stored import stored
+from diffjit.stored import is_class_of_arrays, stored
 
 NO_THREADS = 1 << 16  # more axes than any nest has
 _COUNTS = 8  # an int of at least so much may be meant as an array's length
@@ -104,6 +104,16 @@ def make_object(cls: type, fields: dict[str, Any]) -> Any:
     for name, value in fields.items():
         set_attribute(obj, name, value)
     return obj
+
+
+def plain_object(cls: type, fields: dict[str, Any]) -> Any:
+    """An object with these attributes, whatever the class: one of arrays shows an array, and has others of its own."""
+    return make_object(_shadow(cls) if is_class_of_arrays(cls) else cls, fields)
+
+
+@functools.cache
+def _shadow(cls: type) -> type:
+    return type(cls.__name__, (), {"stands_for": cls})
 
 
 @functools.cache

@@ -809,6 +809,13 @@ MUTATIONS = (
         "tests/lowering/test_shifted.py",
     ),
     Mutation(
+        "what others are added to is taken for the multiple that it was",
+        "lowering/loops/stencils.py",
+        " and not adds_to",
+        "",
+        "tests/lowering/test_stencils.py -k read_again",
+    ),
+    Mutation(
         "an array that has been read is taken for fresh",
         "lowering/loops/stencils.py",
         "max(self.read.of(array), self.written.of(array)) >= 0",

@@ -139,7 +139,7 @@ def inline_jet(interpreter: Any, fun: Any, primals: Any, series: Any, *, scaled:
     inner = nest(interpreter, fun, points, {}, node)
     if inner is None:
         return NONE
-    entry = Entry()
+    entry = Entry(opens=True)
     given = interpreter.enter(series, entry)[0]
     like = tuple(interpreter.enter(p, Entry())[0] for p in points)
     orders = [flatten_call(terms, {}).leaves for terms in _by_order(like, tuple(given))]

@@ -175,7 +175,7 @@ class TangentMap(Map):
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
-        entry = Entry()
+        entry = Entry(opens=True)
         dots = flatten_call(tuple(interpreter.enter(a, entry)[0] for a in args), {}).leaves
         if len(dots) != len(self.inner.call.leaves):
             message, cure = (

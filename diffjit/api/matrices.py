@@ -35,6 +35,7 @@ from diffjit.ir.types import BOOL, INT, Array, Scalar, Sym
 from diffjit.ir.walk import blocks, dce, walk
 from diffjit.labels import Constant, Labels
 from diffjit.settings import settings
+from diffjit.stored import is_class_of_arrays
 from diffjit.transforms.basis import Basis, Place, Unit
 from diffjit.transforms.lengths import Lengths, as_dim
 from diffjit.transforms.modes.columns import largest
@@ -138,6 +139,8 @@ class Matrix:
                         name, "a growing list" if not isinstance(ty, (Scalar, Array)) else f"of type {ty.dtype}"
                     )
                 return self.row(spec.index, ty, name)
+            case RecordOut() if is_class_of_arrays(spec.cls):  # an array: what else it has is not differentiated
+                return self.scan(spec.fields["held_values"], name)
             case RecordOut() if not is_made_text(spec):
                 return RecordOut(
                     parts_class(spec.cls),

@@ -14,7 +14,7 @@ import numpy as np
 
 from diffjit.primitives import scipy_special
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS, extended, settle
-from diffjit.stored import stored
+from diffjit.stored import is_class_of_arrays, stored
 
 # A library's module -> the module with plain Python versions of its functions. Those that hand users' functions to
 # solvers are written with verbs, in a room above this one.
@@ -98,7 +98,10 @@ def read(name: str, own: str) -> None:
 
 def stand_in(cls: type) -> type:
     """The class whose programs the objects of a class run: of a class of SciPy that is known, the plain one."""
-    if stored(cls) is None:
+    shown = vars(cls).get("stands_for")
+    if shown is not None and is_class_of_arrays(shown):  # a plain object in the place of one that shows an array
+        return shown
+    if stored(cls) is None or is_class_of_arrays(cls):
         return cls
     learn(cls)
     return COMPOSITES.get(cls, cls)  # pyright: ignore[reportReturnType] - a class stands for a class

@@ -290,9 +290,13 @@ class Signal(np.ndarray):
         return np.sum(self**2)
 
 
-def test_views_of_a_class_of_ones_own_are_refused_by_name():
-    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118\] a view of an array as one of the class `Signal`"):
-        dj.grad(lambda x: x.view(Signal).power())(X)
+def test_views_of_a_class_of_ones_own_have_its_methods():
+    np.testing.assert_allclose(dj.grad(lambda x: x.view(Signal).power())(X), 2 * X)
+
+
+def test_views_of_another_of_numpys_classes_are_refused_by_name():
+    with pytest.raises(dj.UnsupportedSyntax, match=r"DJ118\] a view of an array as one of the class `MaskedArray`"):
+        dj.grad(lambda x: x.view(np.ma.MaskedArray).sum())(X)
 
 
 def test_nothing_is_not_anything():

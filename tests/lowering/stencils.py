@@ -1,4 +1,5 @@
-"""Random programs of shifted parts of arrays, of all pairs of points, and (from 1000 on) of multiples of arrays.
+"""Random programs of shifted parts of arrays, of all pairs of points, (from 1000 on) of multiples of arrays, and (from
+2000 on) of parts that are read several times, these to second order.
 
 `python -m tests.lowering.stencils FROM TO [BACKEND ...]` tries more of them: gradients, compared with the program as
 Python; in checked mode with `DIFFJIT_CHECKED=1`, kernels with `DIFFJIT_CUDA=emulated` or `watched` and backend `cuda`.
@@ -105,11 +106,38 @@ def _multiples(rng, lines):
     return shape, shape
 
 
+def _reused(rng, lines):
+    """Parts of one array and multiples of them, each read several times: what comes back to a part adds up, from
+    multiples of arrays that others read, before it is added to the array's own."""
+    length = rng.randint(2, 4)
+    for k in range(rng.randint(2, 3)):
+        first = rng.randint(0, 3)
+        cut = f"{first}:{first + length}"
+        lines.append(f"    p{k} = u[{cut}]{rng.choice(['', '.copy()'])}")
+        known = [f"p{k}"]
+        for j in range(rng.randint(1, 4)):
+            v, other = rng.choice(known[-2:]), rng.choice(known)
+            line = rng.choice([
+                f"q{k}{j} = -{v}", f"q{k}{j} = a * {v}", f"q{k}{j} = -(0.5 * {v})", f"q{k}{j} = {v} * w[{cut}]",
+                *[f"q{k}{j} = {v}.copy()\n    q{k}{j} /= np.sqrt(np.sum(q{k}{j} * {r}))" for r in (other, f"q{k}{j}")],
+                f"q{k}{j} = {v} / np.sqrt(np.sum({v} * {v}))", f"a = np.sin(a + np.sum({v} ** 3))",
+            ])  # fmt: skip
+            if line.startswith(f"q{k}{j} = "):
+                known.append(f"q{k}{j}")
+            lines.append(f"    {line}")
+        ends = [rng.choice([f"np.sum(np.cos({v}))", f"np.sum({v})", f"{v}[0] * {v}[1]"]) for v in known]
+        ends = rng.sample(ends, rng.randint(1, len(ends)))
+        lines.append(f"    a = a {rng.choice('+*')} ({' + '.join(ends)})")
+    lines.append("    return a")
+    return (9,), (9,)
+
+
 def program(seed):
     """The text of `f(u, w, a)`, and its arguments."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     lines = ["def f(u, w, a):"]
-    shapes = (_multiples if seed >= 1000 else _stencil if rng.random() < 0.6 else _pairs)(rng, lines)
+    make = _reused if seed >= 2000 else _multiples if seed >= 1000 else _stencil if rng.random() < 0.6 else _pairs
+    shapes = make(rng, lines)
     dtype = np.float32 if rng.random() < 0.15 else np.float64
     u, w = (numbers.uniform(-1.0, 1.0, s).astype(dtype) for s in shapes)
     if rng.random() < 0.2:
@@ -126,6 +154,8 @@ def tried(seed, backends=("numba",)):
 
     def found(backend):
         try:
+            if seed >= 2000:
+                return (dj.jacfwd(dj.grad(function, backend=backend), backend=backend)(*args),)
             value, gradient = dj.value_and_grad(function, (0, 1, 2), backend=backend)(*args)
         except (IndexError, ValueError) as error:
             return type(error)

@@ -39,6 +39,13 @@ def test_random_multiples(seed):
     tried(seed)
 
 
+@pytest.mark.parametrize(
+    "seed", [2005, 2028, 2035, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2036, 2100))]
+)
+def test_random_parts_read_again(seed):
+    tried(seed)
+
+
 @pytest.mark.parametrize("seed", range(300, 304))
 def test_random_programs_checked(seed, monkeypatch):
     monkeypatch.setattr(settings, "checked", True)
@@ -75,6 +82,26 @@ def test_what_reads_in_between_stays_in_between():
     x = np.linspace(0.1, 1.5, 60)
     assert "add_shifted" in lowered(dj.grad(f), x)
     np.testing.assert_allclose(dj.grad(f)(x), dj.grad(f, backend="python")(x), rtol=1e-12)
+
+
+def normalised(q):
+    q = np.array(q)
+    q /= np.linalg.norm(q)
+    return q
+
+
+def test_what_is_added_to_itself_is_no_multiple():
+    """Cotangents that begin as a multiple of an array, and to which others are added."""
+
+    def f(x):
+        a = normalised(x[:3])
+        return a[1] * a[0] + (2.0 * normalised(x[:3])).sum()
+
+    x, step = np.linspace(0.3, 0.9, 7) ** 2, 1e-5
+    gradient = dj.grad(f, backend="python")
+    wanted = [(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(7)]
+    for second in (dj.hessian(f), dj.jacfwd(dj.grad(f))):
+        np.testing.assert_allclose(second(x), wanted, rtol=1e-6, atol=1e-6)
 
 
 def distances(x, y):

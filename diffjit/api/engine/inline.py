@@ -152,7 +152,7 @@ def inline_jvp(interpreter: Any, fun: Any, primals: list[Any], tangents: list[An
     inner = nest(interpreter, plain(interpreter, fun), primals, {}, node, demand=FORWARD)
     if inner is None:
         return NONE
-    entry = Entry()
+    entry = Entry(opens=True)
     dots = flatten_call(tuple(interpreter.enter(t, entry)[0] for t in tangents), {}).leaves
     if len(dots) != len(inner.call.leaves):
         message, cure = "the tangents do not have the structure of the primals", "give one for each number and array"
@@ -205,7 +205,7 @@ class Pullback(Map):
 
     def __diffjit_inline__(self, interpreter: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         del kwargs, node
-        entry = Entry()
+        entry = Entry(opens=True)
         found = cotangents(self.spec, interpreter.enter(args[0], entry)[0])
         seeds = [conformed(interpreter, found.get(k), entry, self.primal[k]) for k in self.made.seeds]
         residuals = self.residuals if self.again is None else self.again.as_before(self.residuals)

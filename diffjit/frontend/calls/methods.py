@@ -133,6 +133,7 @@ class Methods(Mixin):
     def super_attribute(self, receiver: av.Iter, name: str, node: Any) -> Any:
         """super().name: a property's value, a constant of the class, or a method that is about to be called."""
         instance, base, found = self.behind(receiver, name)
+        found = self.as_property(found)
         if isinstance(found, property):
             return self.call(self.accessor(found.fget, base), [instance], {}, node)
         if (own := self.descriptor(base, name)) is not None:

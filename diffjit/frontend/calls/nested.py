@@ -12,7 +12,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ class Entry:
     been flattened.
     """
 
+    opens: bool = False  # whether objects from outside are what their attributes are, not to be told from others
     dummies: dict[int, tuple[Any, Value, Value]] = field(default_factory=dict[int, Any])  # id -> dummy, outer, inner
     containers: dict[int, av.Ref] = field(default_factory=dict[int, Any])  # of the inner program -> the caller's
 
@@ -121,6 +122,8 @@ class Nested(Mixin):
 
     def _enter_object(self, ref: av.Ref, entry: Entry) -> tuple[Any, Any]:
         held = self.contents(ref)
+        if isinstance(held, av.ObjC) and held.origin is not None and entry.opens:
+            held = replace(held, fields=self.all_fields(held), origin=None)
         if isinstance(held, av.ListC):
             both = [self.enter(item, entry) for item in held.items]
             inner = self.new(av.ListC(tuple(i for _, i in both)))
@@ -136,7 +139,7 @@ class Nested(Mixin):
             entered = {name: self.enter(item, entry) for name, item in held.fields.items()}
             inner = self.new(av.ObjC(held.cls, {name: i for name, (_, i) in entered.items()}))
             entry.containers[inner.uid] = ref
-            return tree.make_object(held.cls, {name: p for name, (p, _) in entered.items()}), inner
+            return tree.plain_object(held.cls, {name: p for name, (p, _) in entered.items()}), inner
         return Foreign(ref), ref
 
     def nest(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from diffjit.errors import TypeProblem
-from diffjit.frontend.numpy.of_objects import is_object
 from diffjit.frontend.objects.iterate import UnknownLength
+from diffjit.frontend.subclasses.of_objects import is_object
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -146,7 +146,7 @@ class NumpyCore(Mixin):
             return self.empty((Static(0),), np.dtype(dtype or np.float64))
         if all(isinstance(i, Static) and av.is_number(i.obj) for i in items) and len(items) > 64:
             return self.lift_constant(np.array([i.obj for i in items], dtype=dtype))
-        parts = [self.array_from(i) if self.is_sequence(i) else self.array(i) for i in items]
+        parts = [self.array_from(i) if self.is_sequence(i) else self.array(self.values_of(i)) for i in items]
         parts = [self.number(p) for p in parts]
         ty = np.dtype(dtype) if dtype is not None else self._common(parts)
         first = parts[0]
@@ -459,8 +459,11 @@ class NumpyCore(Mixin):
         copy: Any = Static(True),
         order: Any = Static("K"),
         ndmin: Any = Static(0),
+        subok: Any = Static(False),
         **_: Any,
     ) -> Any:
+        if subok.obj and isinstance(object, av.Ref) and issubclass(self.class_of(object), np.ndarray):
+            return self.copy_of_class(object, dtype)
         if (fields := self.fields_of(dtype)) is not None:
             return self.call(Static(records.listed), [object, *fields], {})
         if (made := self.as_objects(object, dtype)) is not None:
@@ -513,10 +516,14 @@ class NumpyCore(Mixin):
         laid = self.np_reshape(self.np_ravel(turned), self.np_shape(turned))
         return laid if order == "C" else self.get_attribute(laid, "T", None)
 
+    def copy_of_class(self, a: av.Ref, dtype: Any) -> Any:
+        """A copy of an object of a class of arrays, of its class."""
+        return self.call_method(a, "copy", []) if is_none(dtype) else self.call_method(a, "astype", [dtype])
+
     @core(np.asanyarray)
     def np_asanyarray(self, a: Any, dtype: Any = NONE, order: Any = NONE, **options: Any) -> Any:
-        if isinstance(a, av.Ref) and issubclass(self.class_of(a), np.ndarray) and is_none(dtype) and is_none(order):
-            return a
+        if isinstance(a, av.Ref) and issubclass(self.class_of(a), np.ndarray) and is_none(order):
+            return a if is_none(dtype) else self.copy_of_class(a, dtype)
         return self.np_asarray(a, dtype, order, **options)
 
     @core(np.asarray)

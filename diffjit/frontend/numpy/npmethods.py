@@ -9,7 +9,7 @@ import numpy as np
 
 from diffjit.errors import alike
 from diffjit.frontend.kernels.words import BETWEEN_SIDES
-from diffjit.frontend.numpy.of_objects import is_object
+from diffjit.frontend.subclasses.of_objects import is_object
 from diffjit.frontend.syntax.handlers import CORE, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -17,7 +17,9 @@ from diffjit.frontend.values.values import NONE, Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.library import windows
+from diffjit.primitives.library.derived import arrays
 from diffjit.primitives.registry import COMPOSITES, FUNCTIONS
+from diffjit.stored import is_class_of_arrays
 
 _SEEN = (
     "an array is seen as one of another dtype with .view",
@@ -177,9 +179,11 @@ class NumpyMethods(Mixin):
             return self.call(Static(np.matrixlib.asmatrix), [a], {}, node)
         for x in args:
             cls = x.obj if isinstance(x, Static) and isinstance(x.obj, type) and issubclass(x.obj, np.ndarray) else None
+            if cls is not None and is_class_of_arrays(cls):
+                return self.call(Static(arrays.seen), [x, a], {}, node)
             if cls not in (None, np.ndarray):
                 problem = f"a view of an array as one of the class `{cls.__name__}`"
-                raise self.unsupported("DJ118", problem, node, "make a class that holds the array as an attribute")
+                raise self.unsupported("DJ118", problem, node, "make it by calling the class")
             dtype = a.type.dtype if cls is not None else self.dtype_of(x)
             if dtype != a.type.dtype:
                 return self.seen_as(a, dtype, node)

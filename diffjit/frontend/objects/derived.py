@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from diffjit import tree
 from diffjit.frontend.entry.lift import Guard
 from diffjit.frontend.entry.places import Item, Keys, Kind, Length, PlainItem, PlainKeys
@@ -17,14 +19,17 @@ from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.values import NONE, Static
 from diffjit.primitives.library import containers, tables
-from diffjit.primitives.library.derived import dicts, lists
+from diffjit.primitives.library.derived import arrays, dicts, lists
 
 _IN_ORDER = frozenset({"copy", "__eq__", "__ne__"})  # of which an OrderedDict has others
 _STATES = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what makes copies of an object
 # What Python asks an object whose items it takes over, where its class has one of its own
 _READS = ("__iter__", "keys", "__getitem__")
 _COPYING = {dict: ("__setitem__",), list: ("append", "extend", "__iter__")}  # what enters the items of a copy
-_INHERITED = {dict: dicts.Inherited, collections.OrderedDict: dicts.Inherited, list: lists.Inherited}
+_INHERITED = {
+    dict: dicts.Inherited, collections.OrderedDict: dicts.Inherited, list: lists.Inherited,
+    np.ndarray: arrays.Inherited,
+}  # fmt: skip
 
 
 def _is_known(cls: type) -> bool:

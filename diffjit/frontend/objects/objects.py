@@ -32,6 +32,7 @@ from diffjit.primitives.foreign import learn, stand_in, stood_for
 from diffjit.primitives.opaque.acts import STREAMS
 from diffjit.primitives.registry import COMPOSITES
 from diffjit.primitives.signatures import is_ctypes
+from diffjit.stored import is_class_of_arrays
 
 _CONTAINERS = (dict, list, set, frozenset, float, int, complex, str)  # a class made of one has two natures
 
@@ -88,6 +89,8 @@ class Objects(Mixin):
         maker = self.class_lookup(cls, "__new__")
         if isinstance(maker, staticmethod) and self.is_of_users(maker.__func__):
             return self.made_anew(cls, maker.__func__, args, kwargs, node)
+        if is_class_of_arrays(cls):
+            return self.initialised(self.ndarray_new(Static(cls), *args, **kwargs), cls, args, kwargs, node)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.made_namedtuple(cls, args, kwargs, node)
         if cls is types.SimpleNamespace and not args:
@@ -148,6 +151,11 @@ class Objects(Mixin):
         plain_container(cls.obj, "__getitem__")
         return av.Tup(tuple(self.sequence_items(items, None)), cls.obj)
 
+    def _is_made_by_users(self, cls: type) -> bool:
+        """Whether a class has a `__new__` of its own, whose arguments `object.__init__` does not mind."""
+        maker = self.class_lookup(cls, "__new__")
+        return is_class_of_arrays(cls) or (isinstance(maker, staticmethod) and self.is_of_users(maker.__func__))
+
     def initialised(self, ref: Any, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A new object after its `__init__`."""
         init = self.class_lookup(cls, "__init__")
@@ -159,7 +167,7 @@ class Objects(Mixin):
             self.call(self.class_attribute(ref, cls, "__init__", node), args, kwargs, node)
         elif (own := self.inherited(cls, init)) is not None:
             self.call(own, [ref, *args], kwargs, node)
-        elif args or kwargs:
+        elif (args or kwargs) and not (init is object.__init__ and self._is_made_by_users(cls)):
             if cls.__new__ is not object.__new__ or cls.__init__ is not object.__init__:
                 raise self.no_rule(cls, node)
             raise self.type_problem("DJ306", f"`{cls.__name__}` takes no arguments", node, python=TypeError)
@@ -316,8 +324,9 @@ class Objects(Mixin):
         if isinstance(obj, av.Traceback):
             problem = f"`{name}` of a traceback, which compiled code does not have"
             raise self.unsupported("DJ124", problem, node, "use the class of the exception and its `args`")
-        found = self.word_attribute(obj, name, node)
-        if found is not None:
+        if name == "__call__" and isinstance(obj, np.ufunc):
+            return Static(obj)
+        if (found := self.word_attribute(obj, name, node)) is not None:
             return found
         if isinstance(obj, type):
             plain = stand_in(obj)  # of SciPy's classes, what is written as a program
@@ -405,7 +414,7 @@ class Objects(Mixin):
             return self.bound(value, variable(name), _owner(held.cls, name), (held.cls, name))
         if name == "__dict__":
             made = self.new(
-                av.DictC(self.all_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
+                av.DictC(self.own_fields(held), frozen="is an object's __dict__, of which diffjit has a copy")
             )
             self.dict_owners[made.uid] = owner
             return made
@@ -440,7 +449,7 @@ class Objects(Mixin):
             return Static(cls)
         if (own := self.descriptor(cls, name)) is not None:
             return self.from_descriptor(own, owner, cls)
-        found = self.class_lookup(cls, name)
+        found = self.as_property(self.class_lookup(cls, name))
         if found is None and not hasattr(cls, name):
             asked = self.class_lookup(cls, "__getattr__")
             if (own := self.inherited(cls, asked)) is not None:  # `__getattr__ = dict.get`
@@ -502,7 +511,7 @@ class Objects(Mixin):
         if (own := self.descriptor(held.cls, name, "__set__")) is not None:
             self.call_method(own, "__set__", [owner, value])
             return
-        setter = self.class_lookup(held.cls, name)
+        setter = self.as_property(self.class_lookup(held.cls, name))
         if self.set_member(owner, setter, name, value):
             return
         if isinstance(setter, property):

@@ -49,7 +49,6 @@ from diffjit.frontend.numpy.npcore import NumpyCore
 from diffjit.frontend.numpy.npmethods import NumpyMethods
 from diffjit.frontend.numpy.npreduce import NumpyReductions
 from diffjit.frontend.numpy.npshapes import NumpyShapes
-from diffjit.frontend.numpy.of_objects import ObjectArrays
 from diffjit.frontend.numpy.read_only import ReadOnly
 from diffjit.frontend.numpy.warned import Warned, is_under_state
 from diffjit.frontend.objects.arenas import Arenas
@@ -61,7 +60,6 @@ from diffjit.frontend.objects.lists import Lists
 from diffjit.frontend.objects.making import Making
 from diffjit.frontend.objects.members import Members
 from diffjit.frontend.objects.objects import Objects
-from diffjit.frontend.objects.protocols import Protocols
 from diffjit.frontend.objects.resumable import Resumable
 from diffjit.frontend.objects.rows import Rows
 from diffjit.frontend.objects.sets import SetOperators
@@ -73,6 +71,9 @@ from diffjit.frontend.outside.opaque import OpaqueCalls
 from diffjit.frontend.outside.operator_functions import OperatorFunctions
 from diffjit.frontend.outside.rare_parts import RareParts
 from diffjit.frontend.outside.streams import Streams
+from diffjit.frontend.subclasses.of_objects import ObjectArrays
+from diffjit.frontend.subclasses.own_arrays import OwnArrays
+from diffjit.frontend.subclasses.protocols import Protocols
 from diffjit.frontend.syntax.comprehensions import Comprehensions
 from diffjit.frontend.syntax.control import PART, Control
 from diffjit.frontend.syntax.exceptions import Exceptions
@@ -113,7 +114,7 @@ class Interpreter(
     Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
     Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,
     Streams, OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, ObjectArrays, RareParts, ByElement, OptionWords,
+    OperatorFunctions, ObjectArrays, OwnArrays, RareParts, ByElement, OptionWords,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

@@ -160,6 +160,7 @@ class Shown(Mixin):
         cls = held.cls if isinstance(held, av.ObjC | av.Tup) else None
         found = None if cls is None else self.class_lookup(cls, name)
         own = isinstance(found, types.FunctionType | av.Member) and self._shown_fields(cls, found) is None
+        own = own or (self.own_class(value) is not None and self.inherited(cls, found) is not None)
         return self.call(self.get_attribute(value, name), list(args), {}) if own else None
 
     def _of_tuple(self, value: av.Tup) -> Parts:

@@ -232,7 +232,7 @@ def _step(v: Value, places: Mapping[Op, int], used: Uses) -> tuple[str, Value | 
     op = v.op
     if op is None or op not in places or op.kind not in ("negative", *_PRODUCTS):
         return None
-    if any(not isinstance(u, Op) or u.kind not in ("accum", "negative", *_PRODUCTS) for u in used.get(v, ())):
+    if any(not isinstance(u, Op) or not _only_reads(u, v) for u in used.get(v, ())):
         return None
     if op.kind == "negative":
         return ("negative", None, op.inputs[0]) if op.inputs[0].type == v.type else None
@@ -243,6 +243,12 @@ def _step(v: Value, places: Mapping[Op, int], used: Uses) -> tuple[str, Value | 
     if a.type != v.type or not isinstance(b.type, Scalar) or b.type.dtype.kind not in "fi":
         return None
     return (op.kind, b, a) if const_of(b) is not None or b.type.dtype == v.type.dtype else None
+
+
+def _only_reads(user: Op, v: Value) -> bool:
+    """Whether an operation takes elements of an array one by one, and leaves them what they are."""
+    adds_to = user.kind == "accum" and user.inputs[0] is v
+    return user.kind in ("accum", "negative", *_PRODUCTS) and not adds_to
 
 
 def _first(view: Op) -> tuple[int, ...] | None:

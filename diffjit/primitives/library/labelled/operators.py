@@ -86,6 +86,8 @@ class Labelled:
         return self.whole() if dtype is None else self.whole().astype(dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__":
+            raise NotImplementedError(f"`{method}` of a ufunc of labelled arrays: take .to_numpy() first")
         if kwargs:
             raise NotImplementedError("options of NumPy's functions of labelled arrays: take .to_numpy() first")
         if len(inputs) == 1:

@@ -244,6 +244,8 @@ class Masked(Held):
         self.held_hard = soft()
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__":
+            raise NotImplementedError(f"`{method}` of a ufunc of masked arrays: take m.filled(...) first")
         if kwargs:
             raise NotImplementedError("options of NumPy's functions of masked arrays: take m.filled(...) first")
         if len(inputs) == 1:

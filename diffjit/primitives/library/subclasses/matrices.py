@@ -117,6 +117,8 @@ class Matrix(Held):
         self.held_values = np.atleast_2d(values)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__":
+            raise NotImplementedError(f"`{method}` of a ufunc of an np.matrix: take np.asarray(m) first")
         if kwargs:
             raise NotImplementedError("options of NumPy's functions of an np.matrix: take np.asarray(m) first")
         return in_two(ufunc(*[plain(x) for x in inputs]))

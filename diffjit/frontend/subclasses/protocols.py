@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from diffjit import tree
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
@@ -104,8 +105,10 @@ class Protocols(Mixin):
             if self.class_lookup(cls, "__array_ufunc__") is None:
                 message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
                 raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
-            given = [Static(function), Static("__call__"), *args]
-            return self.call_method(owner, "__array_ufunc__", given, kwargs)
+            return self._asked_ufunc(owner, function, "__call__", args, kwargs)
+        if isinstance(ufunc := tree.asked(function, "__self__"), np.ufunc):
+            owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
+            return None if owner is None else self._asked_ufunc(owner, ufunc, function.__name__, args, kwargs)
         if (
             any(function is part for part in _PARTS)
             and args
@@ -128,6 +131,12 @@ class Protocols(Mixin):
         if function in _BARE and self.has_method(args[0], name):
             return self.call_method(args[0], name, args[1:], kwargs)
         return None
+
+    def _asked_ufunc(self, owner: Any, ufunc: np.ufunc, method: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What an operand's class makes of a ufunc, or of a method of one: an array for the result is in a tuple."""
+        out = kwargs.get("out")
+        given = kwargs if out is None or is_none(out) or isinstance(out, av.Tup) else {**kwargs, "out": av.Tup((out,))}
+        return self.call_method(owner, "__array_ufunc__", [Static(ufunc), Static(method), *args], given)
 
     def call_of_objects(self, ufunc: np.ufunc, args: list[Any], node: Any) -> Any:
         """What a ufunc makes of objects that are no arrays: an operator or a method of theirs; None of other things."""
