@@ -152,7 +152,7 @@ class Introspection(Mixin):
         if default is None:
             return self.get_attribute(value, name.obj)
         if (read := self.getter(value, name)) is not None:
-            return self.call(self.fn_of(_read_or), [read, value, default], {}, None)
+            return self.call(self.fn_of(_read_or), [read, default], {}, None)
         there = self.py_hasattr(value, name)
         return self.choose(there, lambda: self.get_attribute(value, name.obj), lambda: default)
 
@@ -234,11 +234,12 @@ class Introspection(Mixin):
         if isinstance(value, av.Iter) and value.kind == "super":
             instance, base, found = self.behind(value, name.obj)
             if isinstance(found, property):
-                return self.call(self.fn_of(_can_read), [self.accessor(found.fget, base), instance], {}, None)
+                read = av.Partial(self.accessor(found.fget, base), (instance,), {})
+                return self.call(self.fn_of(_can_read), [read], {}, None)
             return Static(hasattr(base, name.obj))
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if (read := self.getter(value, name)) is not None:
-            return self.call(self.fn_of(_can_read), [read, value], {}, None)
+            return self.call(self.fn_of(_can_read), [read], {}, None)
         if (more := self.may_have_more(value, name.obj)) is not None:
             return Static(more)
         if (late := self.has_late(value, name.obj)) is not None:
@@ -251,13 +252,7 @@ class Introspection(Mixin):
                 key = held.cls, name.obj  # it is there, in a form that was not followed
                 self.bound(found, name.obj, held.cls, key)
             held_itself = found is not None and found is not av.UNBOUND and not isinstance(found, av.Maybe)
-            there = held_itself or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
-            if not there and self.class_has(held.cls, "__getattr__"):
-                cure = "read the attribute"
-                raise self.unsupported(
-                    "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
-                )
-            return Static(there)
+            return Static(held_itself or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj))
         if not isinstance(value, Static):
             self.mind_own_attribute(value, name.obj)
         elif (owner := self.static_attribute_set(value.obj, name.obj)) is not None:
@@ -285,12 +280,19 @@ class Introspection(Mixin):
         raise self.not_all_known(cls, name, None)
 
     def getter(self, value: Any, name: Any) -> Any:
-        """What reads a property of an object, which may raise an AttributeError; None of other attributes."""
+        """What reads an attribute by a property or `__getattr__`, which may raise an AttributeError; None of others."""
         held = self.object_form(value) if isinstance(value, av.Ref) else None
-        if not isinstance(held, av.ObjC) or name.obj in held.fields:
+        if not isinstance(held, av.ObjC):
             return None
-        found = self.class_lookup(held.cls, name.obj)
-        return self.accessor(found.fget, held.cls) if isinstance(found, property) else None
+        own = held.fields.get(name.obj, av.UNBOUND)
+        if own is not av.UNBOUND and not isinstance(own, av.Maybe):
+            return None
+        if not isinstance(self.class_lookup(held.cls, name.obj), property):
+            of_class = self.class_has(held.cls, name.obj) or not self.class_has(held.cls, "__getattr__")
+            outside = held.origin is not None and name.obj in tree.attributes(held.origin[0])
+            if of_class or outside or self.may_have_more(value, name.obj) is not None:
+                return None
+        return av.Partial(Static(builtins.getattr), (value, name), {})
 
 
 def _is_new(value: Value) -> bool:
@@ -298,19 +300,19 @@ def _is_new(value: Value) -> bool:
     return value.op is not None and not value.op.row.meets
 
 
-def _can_read(read: Any, owner: Any) -> bool:
-    """`hasattr(owner, name)` of a property; read as a program."""
+def _can_read(read: Any) -> bool:
+    """`hasattr(owner, name)` of what is computed, by a property or `__getattr__`; read as a program."""
     try:
-        read(owner)
+        read()
     except AttributeError:
         return False
     return True
 
 
-def _read_or(read: Any, owner: Any, default: Any) -> Any:
-    """`getattr(owner, name, default)` of a property; read as a program."""
+def _read_or(read: Any, default: Any) -> Any:
+    """`getattr(owner, name, default)` of what is computed; read as a program."""
     try:
-        return read(owner)
+        return read()
     except AttributeError:
         return default
 
