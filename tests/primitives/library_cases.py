@@ -218,6 +218,7 @@ for axis in (None, 0, 1, -1):
 case(np.repeat, M, [1, 0, 2], axis=0)
 case(np.repeat, V, np.array([2, 0, 1, 0, 3]))
 case(np.repeat, 2.0, 3)
+case(np.repeat, V, np.sqrt(8.0))
 for shift in (0, 1, -1, 3, 17, -23):
     case(np.roll, V, shift)
     case(np.roll, M, shift)
