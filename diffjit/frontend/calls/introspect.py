@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import collections
 import collections.abc
+import copy
 import functools
 import inspect
+import sys
 import types
 from typing import Any
 
@@ -15,13 +17,13 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.calls.questions import itself
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import core, late
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import OR_EMPTY_TUPLE
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import stood_for
@@ -173,12 +175,26 @@ class Introspection(Mixin):
         if not isinstance(source, Static) or not isinstance(source.obj, str) or namespaces:
             cure = "call a function instead"
             raise self.unsupported("DJ118", "eval of a text made at run time, or in a namespace", None, cure)
+        return self.eval_text(source.obj, _expression)
+
+    def eval_text(self, text: str, parsed: Any) -> Any:
+        """A text as an expression that stands here."""
         try:
-            tree = _expression(source.obj.strip(), self.here.lineno, self.here.col_offset)
+            tree = parsed(text.strip(), self.here.lineno, self.here.col_offset)
         except SyntaxError as error:
             self.raise_if(Static(True), SyntaxError, av.inexact(str(error)))
             raise
         return self.eval(tree)
+
+    @late("numexpr", "evaluate")
+    def numexpr_evaluate(self, ex: Any, **options: Any) -> Any:
+        """The expression in a text, of the variables where it is evaluated, with NumPy's functions."""
+        known = isinstance(ex, Static) and isinstance(ex.obj, str)
+        given = {name for name, option in options.items() if not is_none(option)} - _NUMEXPR_ADVICE
+        if not known or given:
+            what = f"numexpr.evaluate with `{min(given)}`" if given else "numexpr.evaluate of a text made at run time"
+            raise self.unsupported("DJ118", what, None, "write the expression itself")
+        return self.call_static(np.asarray, [self.eval_text(ex.obj, _numexpr)], {}, None)
 
     @core(builtins.setattr)
     def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
@@ -315,6 +331,42 @@ def _read_or(read: Any, default: Any) -> Any:
         return read()
     except AttributeError:
         return default
+
+
+# Options of numexpr's that say how, not what.
+_NUMEXPR_ADVICE = frozenset({"order", "casting", "sanitize", "optimization", "truediv", "disable_cache"})
+
+
+class _Numexpr(gast.NodeTransformer):
+    """What a text means to numexpr: names that are called are its functions, floats are NumPy's of 64 bits."""
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        name = getattr(node.func, "id", "")
+        function = getattr(np, name, None) if name in sys.modules["numexpr.expressions"].functions else None
+        made = node.func if function is None else gast.copy_location(gast.Constant(function, None), node.func)
+        return gast.copy_location(gast.Call(made, [self.visit(a) for a in node.args], node.keywords), node)
+
+    def visit_Constant(self, node: gast.AST) -> gast.AST:
+        return (
+            gast.copy_location(gast.Constant(np.float64(node.value), None), node)
+            if isinstance(node.value, float)
+            else node
+        )
+
+    def visit_Name(self, node: gast.AST) -> gast.AST:
+        operand = gast.copy_location(gast.Constant(_numexpr_operand, None), node)
+        return gast.copy_location(gast.Call(operand, [node], []), node)
+
+
+@functools.cache
+def _numexpr(text: str, line: int, column: int) -> gast.AST:
+    """The syntax tree of a text for numexpr."""
+    return _Numexpr().visit(copy.deepcopy(_expression(text, line, column)))
+
+
+def _numexpr_operand(value: Any) -> Any:
+    """A variable as numexpr takes it; read as a program."""
+    return np.asarray(value) if isinstance(value, float | list | tuple) else value
 
 
 @functools.cache  # what is known of a place in the program hangs on its node
