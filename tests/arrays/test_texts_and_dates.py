@@ -127,3 +127,36 @@ def test_changes_are_refused_and_not_made(change):
             make(f, backend="python")(X)
     np.testing.assert_array_equal(labels, LABELS)
     np.testing.assert_array_equal(days, DAYS)
+
+
+class Ports:
+    def __init__(self, gains):
+        self.gains = gains
+        self.modes = np.array(["S"] * len(gains))
+
+    def total(self):
+        return sum(g * (2.0 if mode == "S" else 1.0) for g, mode in zip(self.gains, self.modes, strict=True))
+
+
+def ports(x):
+    """Objects of a list whose length the run knows, each with an array of the same texts."""
+    found = [Ports([x, x * k]) for k in range(int(x * 3))]
+    found.append(Ports([x * x, 1.0]))
+    return sum(one.total() for one in found)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_equal_texts_in_objects_of_a_list(backend):
+    np.testing.assert_allclose(dj.jit(ports, backend=backend)(1.5), ports(1.5))
+    dj.check_grads(ports, (1.5,), order=2, backend=backend)
+
+
+@pytest.mark.parametrize("names", [("S",), ("S", "S")])
+def test_which_of_equal_texts_it_is(names):
+    def chosen(x):
+        one, two = np.array(names), np.array(names)
+        kept = one if x > 1.0 else two
+        return x * 2.0 if kept is one else x
+
+    with pytest.raises(dj.DiffjitError, match=r"DJ121.*arrays of the same texts"):
+        dj.grad(chosen, backend="python")(0.5)

@@ -5,7 +5,6 @@ import functools
 import numpy as np
 import pytest
 
-import diffjit as dj
 from tests.first_order import of_an_array
 
 X = np.array([0.7, 1.3, 0.4, 0.9])
@@ -126,6 +125,33 @@ def asked_otherwise(x):
     return one.cell * two.cell + one.row * two.row
 
 
+def has_otherwise(x):
+    """Whether there is an attribute that `__getattr__` gives until it is set, or does not give."""
+    one, two = Sheet(x[0]), Sheet(x[1])
+    total = 0.0 if hasattr(one, "_kept") or not hasattr(one, "cell") else x[1]
+    for k in range(len(x)):
+        total = total * x[k] + (two._kept if hasattr(two, "_kept") else 2.0) + getattr(two, "_mark", x[0])
+        if x[k] > 1.0:
+            two._kept = one.cell * x[k]
+        elif not hasattr(two, "_mark"):
+            two._mark = total
+    return total * getattr(one, "_kept", 3.0) + getattr(two, "_kept", 5.0) + getattr(one, "row", 7.0)
+
+
+class Entries(dict):
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def has_entries(x):
+    entries = Entries(gain=x[0], bias=x[1] * 2.0)
+    total = entries.gain * x[1] if hasattr(entries, "gain") else 0.0
+    return total + getattr(entries, "bias", 1.0) * getattr(entries, "scale", x[0]) + hasattr(entries, "scale")
+
+
 class Stop:
     fare = 1.5
     after = None
@@ -177,6 +203,8 @@ PROGRAMS = [
     methods_of_what_changes_places,
     computed_once,
     asked_otherwise,
+    has_otherwise,
+    has_entries,
     of_nodes,
     asked_for,
 ]
@@ -186,16 +214,3 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_python(program, backend):
     of_an_array(program, X, backend)
-
-
-def test_what_getattr_decides():
-    """Whether there is an attribute that `__getattr__` gives until it is set is not followed."""
-
-    def asked(x):
-        sheet = Sheet(x)
-        if x > 1.0:
-            sheet.cell = x
-        return x if hasattr(sheet, "cell") else 0.0
-
-    with pytest.raises(dj.DiffjitError, match=r"DJ118.*`__getattr__` decides"):
-        dj.jit(asked, backend="python")(1.3)

@@ -375,3 +375,40 @@ def test_other_uses_of_the_dict_are_refused(f, code):
         with pytest.raises(DiffjitError, match=code):
             verb(f)(2.0)
     assert "scale" not in globals()
+
+
+def written_for_numexpr(numexpr):
+    def bells(x, width):
+        total = 0.0
+        for k in range(3):
+            d = x - k  # noqa: F841 - the texts read it
+            bell = numexpr.evaluate("exp(-d ** 2 / (2 * width ** 2)) * GRAVITY")
+            total = total + np.sum(bell * numexpr.evaluate("where(x > 0.8, sqrt(x), abs(d) / 2)"))
+            x = numexpr.evaluate("x * 1.1 + arctan2(d, width) % 3", casting="safe")
+        numexpr.evaluate("x * width", out=x)
+        return float(total + numexpr.evaluate("width * 2") + numexpr.evaluate("sum(x * d, axis=0)") + (1 / 2))
+
+    return bells
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_texts_for_numexpr(backend):
+    """Their functions are NumPy's, whatever names the program has, and their floats have 64 bits."""
+    numexpr = pytest.importorskip("numexpr")
+    bells, x = written_for_numexpr(numexpr), np.array([0.4, 0.9, 1.7])
+    np.testing.assert_allclose(dj.jit(bells, backend=backend)(x, 0.7), bells(x, 0.7), rtol=1e-14)
+    dj.check_grads(bells, (x, 0.7), order=2, backend=backend)
+    halved = lambda x: numexpr.evaluate("x * 0.5")
+    single = x.astype(np.float32)
+    assert dj.jit(halved, backend=backend)(single).dtype == halved(single).dtype == np.float64
+    number = dj.jit(halved, backend=backend)(3.0)
+    assert isinstance(number, np.ndarray)
+    assert number == 1.5
+
+
+def test_texts_for_numexpr_that_are_refused():
+    numexpr = pytest.importorskip("numexpr")
+    with pytest.raises(DiffjitError, match=r"DJ118.*local_dict"):
+        dj.grad(lambda x: float(numexpr.evaluate("y * 2", local_dict={"y": x})), backend="python")(1.5)
+    with pytest.raises(SyntaxError):
+        dj.jit(lambda x: numexpr.evaluate("x +* 2"), backend="python")(1.5)

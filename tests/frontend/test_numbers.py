@@ -345,3 +345,43 @@ def test_complex_of_two_numbers_is_pythons(backend):
             assert type(found) is type(want)
             assert np.asarray(found).dtype == np.asarray(want).dtype
             np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+def read_again(x):
+    """Texts of a float that are read as numbers: what is behind the last digit is rounded off, exactly."""
+    padded, pieces = " " + f"{x:+.2f}" + " ", ("%8.1f" % x, f"{x:>12.4f}", "{:.0f}".format(x), f"{x:f}", "%.18f" % x)  # noqa: UP031, UP032
+    return (
+        float(padded),
+        *map(float, pieces),
+        float(str(x)),
+        float(f"{x!r}"),
+        int(f"{x:.0f}"),
+        round(x, 15),
+        round(x, 18),
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_texts_that_are_read_again(backend):
+    random = np.random.default_rng(3)
+    sizes = 10.0 ** random.integers(-6, 9, 200)
+    read = dj.jit(read_again, backend=backend)
+    near_halves = [0.0049190064236668725, 2.675, 1.005, 0.125, -0.0001, 0.0, 2.5, 1e15 + 0.5]
+    for x in (*(random.uniform(-1, 1, 200) * sizes), *(random.integers(-1000, 1000, 100) / 64.0), *near_halves):
+        assert repr(read(float(x))) == repr(read_again(float(x)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_slopes_of_texts_that_are_read_again(backend):
+    """As those of `round`: zero, but one where no float is rounded."""
+
+    def read(x):
+        return float(f"{x:.3f}") * x + float(f"{x * x:.18f}") + 2.0 * float(str(x))
+
+    np.testing.assert_allclose(dj.grad(read, backend=backend)(0.7043), 0.704 + 2 * 0.7043 + 2.0, rtol=1e-14)
+
+
+def test_texts_that_are_no_float():
+    for read in (lambda x: float(f"{x:.3e}"), lambda x: float(f"1{x:.3f}"), lambda x: int(f"{x:.1f}")):
+        with pytest.raises(dj.DiffjitError, match="DJ118"):
+            dj.jit(read, backend="python")(0.3)

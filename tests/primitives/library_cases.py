@@ -218,6 +218,7 @@ for axis in (None, 0, 1, -1):
 case(np.repeat, M, [1, 0, 2], axis=0)
 case(np.repeat, V, np.array([2, 0, 1, 0, 3]))
 case(np.repeat, 2.0, 3)
+case(np.repeat, V, np.sqrt(8.0))
 for shift in (0, 1, -1, 3, 17, -23):
     case(np.roll, V, shift)
     case(np.roll, M, shift)
@@ -610,6 +611,14 @@ case(np.unique, np.empty((0, 3)), return_counts=True, axis=0)
 case(np.union1d, V, V6)
 for f in (np.intersect1d, np.setdiff1d, np.setxor1d):
     case(f, I, K)
+for first, second in (
+    (I, K),
+    ([3.0, 1.0, 3.0, np.nan, 2.0], [2, 3, 5, 3]),
+    (V, V[::-2].copy()),
+    ([[7, 4], [4, 1]], [9, 4, 7, 4]),
+):
+    case(np.intersect1d, first, second, return_indices=True)
+case(np.intersect1d, V, V[:0], return_indices=True)
 case(np.isin, I, [1, 2, 9])
 case(np.isin, I, [], invert=True)
 case(np.isin, 2, K)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import collections
 import collections.abc
+import copy
 import functools
 import inspect
+import sys
 import types
 from typing import Any
 
@@ -15,13 +17,13 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.frontend.calls.questions import itself
-from diffjit.frontend.syntax.handlers import core
+from diffjit.frontend.syntax.handlers import core, late
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.join import OR_EMPTY_TUPLE
 from diffjit.frontend.values.sums import for_each
 from diffjit.frontend.values.templates import describe
-from diffjit.frontend.values.values import NONE, Static
+from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import Array, Scalar
 from diffjit.primitives.foreign import stood_for
@@ -152,7 +154,7 @@ class Introspection(Mixin):
         if default is None:
             return self.get_attribute(value, name.obj)
         if (read := self.getter(value, name)) is not None:
-            return self.call(self.fn_of(_read_or), [read, value, default], {}, None)
+            return self.call(self.fn_of(_read_or), [read, default], {}, None)
         there = self.py_hasattr(value, name)
         return self.choose(there, lambda: self.get_attribute(value, name.obj), lambda: default)
 
@@ -173,12 +175,26 @@ class Introspection(Mixin):
         if not isinstance(source, Static) or not isinstance(source.obj, str) or namespaces:
             cure = "call a function instead"
             raise self.unsupported("DJ118", "eval of a text made at run time, or in a namespace", None, cure)
+        return self.eval_text(source.obj, _expression)
+
+    def eval_text(self, text: str, parsed: Any) -> Any:
+        """A text as an expression that stands here."""
         try:
-            tree = _expression(source.obj.strip(), self.here.lineno, self.here.col_offset)
+            tree = parsed(text.strip(), self.here.lineno, self.here.col_offset)
         except SyntaxError as error:
             self.raise_if(Static(True), SyntaxError, av.inexact(str(error)))
             raise
         return self.eval(tree)
+
+    @late("numexpr", "evaluate")
+    def numexpr_evaluate(self, ex: Any, **options: Any) -> Any:
+        """The expression in a text, of the variables where it is evaluated, with NumPy's functions."""
+        known = isinstance(ex, Static) and isinstance(ex.obj, str)
+        given = {name for name, option in options.items() if not is_none(option)} - _NUMEXPR_ADVICE
+        if not known or given:
+            what = f"numexpr.evaluate with `{min(given)}`" if given else "numexpr.evaluate of a text made at run time"
+            raise self.unsupported("DJ118", what, None, "write the expression itself")
+        return self.call_static(np.asarray, [self.eval_text(ex.obj, _numexpr)], {}, None)
 
     @core(builtins.setattr)
     def py_setattr(self, value: Any, name: Any, new: Any) -> Any:
@@ -234,11 +250,12 @@ class Introspection(Mixin):
         if isinstance(value, av.Iter) and value.kind == "super":
             instance, base, found = self.behind(value, name.obj)
             if isinstance(found, property):
-                return self.call(self.fn_of(_can_read), [self.accessor(found.fget, base), instance], {}, None)
+                read = av.Partial(self.accessor(found.fget, base), (instance,), {})
+                return self.call(self.fn_of(_can_read), [read], {}, None)
             return Static(hasattr(base, name.obj))
         held = self.object_form(value) if isinstance(value, av.Ref) else None
         if (read := self.getter(value, name)) is not None:
-            return self.call(self.fn_of(_can_read), [read, value], {}, None)
+            return self.call(self.fn_of(_can_read), [read], {}, None)
         if (more := self.may_have_more(value, name.obj)) is not None:
             return Static(more)
         if (late := self.has_late(value, name.obj)) is not None:
@@ -251,13 +268,7 @@ class Introspection(Mixin):
                 key = held.cls, name.obj  # it is there, in a form that was not followed
                 self.bound(found, name.obj, held.cls, key)
             held_itself = found is not None and found is not av.UNBOUND and not isinstance(found, av.Maybe)
-            there = held_itself or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj)
-            if not there and self.class_has(held.cls, "__getattr__"):
-                cure = "read the attribute"
-                raise self.unsupported(
-                    "DJ118", "hasattr, or getattr with a default, where `__getattr__` decides", None, cure
-                )
-            return Static(there)
+            return Static(held_itself or self.class_has(held.cls, name.obj) or self.object_has(held, name.obj))
         if not isinstance(value, Static):
             self.mind_own_attribute(value, name.obj)
         elif (owner := self.static_attribute_set(value.obj, name.obj)) is not None:
@@ -285,12 +296,19 @@ class Introspection(Mixin):
         raise self.not_all_known(cls, name, None)
 
     def getter(self, value: Any, name: Any) -> Any:
-        """What reads a property of an object, which may raise an AttributeError; None of other attributes."""
+        """What reads an attribute by a property or `__getattr__`, which may raise an AttributeError; None of others."""
         held = self.object_form(value) if isinstance(value, av.Ref) else None
-        if not isinstance(held, av.ObjC) or name.obj in held.fields:
+        if not isinstance(held, av.ObjC):
             return None
-        found = self.class_lookup(held.cls, name.obj)
-        return self.accessor(found.fget, held.cls) if isinstance(found, property) else None
+        own = held.fields.get(name.obj, av.UNBOUND)
+        if own is not av.UNBOUND and not isinstance(own, av.Maybe):
+            return None
+        if not isinstance(self.class_lookup(held.cls, name.obj), property):
+            of_class = self.class_has(held.cls, name.obj) or not self.class_has(held.cls, "__getattr__")
+            outside = held.origin is not None and name.obj in tree.attributes(held.origin[0])
+            if of_class or outside or self.may_have_more(value, name.obj) is not None:
+                return None
+        return av.Partial(Static(builtins.getattr), (value, name), {})
 
 
 def _is_new(value: Value) -> bool:
@@ -298,21 +316,57 @@ def _is_new(value: Value) -> bool:
     return value.op is not None and not value.op.row.meets
 
 
-def _can_read(read: Any, owner: Any) -> bool:
-    """`hasattr(owner, name)` of a property; read as a program."""
+def _can_read(read: Any) -> bool:
+    """`hasattr(owner, name)` of what is computed, by a property or `__getattr__`; read as a program."""
     try:
-        read(owner)
+        read()
     except AttributeError:
         return False
     return True
 
 
-def _read_or(read: Any, owner: Any, default: Any) -> Any:
-    """`getattr(owner, name, default)` of a property; read as a program."""
+def _read_or(read: Any, default: Any) -> Any:
+    """`getattr(owner, name, default)` of what is computed; read as a program."""
     try:
-        return read(owner)
+        return read()
     except AttributeError:
         return default
+
+
+# Options of numexpr's that say how, not what.
+_NUMEXPR_ADVICE = frozenset({"order", "casting", "sanitize", "optimization", "truediv", "disable_cache"})
+
+
+class _Numexpr(gast.NodeTransformer):
+    """What a text means to numexpr: names that are called are its functions, floats are NumPy's of 64 bits."""
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        name = getattr(node.func, "id", "")
+        function = getattr(np, name, None) if name in sys.modules["numexpr.expressions"].functions else None
+        made = node.func if function is None else gast.copy_location(gast.Constant(function, None), node.func)
+        return gast.copy_location(gast.Call(made, [self.visit(a) for a in node.args], node.keywords), node)
+
+    def visit_Constant(self, node: gast.AST) -> gast.AST:
+        return (
+            gast.copy_location(gast.Constant(np.float64(node.value), None), node)
+            if isinstance(node.value, float)
+            else node
+        )
+
+    def visit_Name(self, node: gast.AST) -> gast.AST:
+        operand = gast.copy_location(gast.Constant(_numexpr_operand, None), node)
+        return gast.copy_location(gast.Call(operand, [node], []), node)
+
+
+@functools.cache
+def _numexpr(text: str, line: int, column: int) -> gast.AST:
+    """The syntax tree of a text for numexpr."""
+    return _Numexpr().visit(copy.deepcopy(_expression(text, line, column)))
+
+
+def _numexpr_operand(value: Any) -> Any:
+    """A variable as numexpr takes it; read as a program."""
+    return np.asarray(value) if isinstance(value, float | list | tuple) else value
 
 
 @functools.cache  # what is known of a place in the program hangs on its node

@@ -7,6 +7,7 @@ import cmath
 import enum
 import math
 import operator
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ from diffjit.frontend.values.values import NONE, Static, is_none
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, FLOAT, Array, Scalar
 from diffjit.primitives.library import numbers
+
+# A format that writes a float as a text that is read as the float again, rounded: `%8.3f`, `{:>8.3f}`.
+_WITH_POINT = re.compile(r"(%[-+ 0]*\d*|[<>^][-+ ]?([1-9]\d*)?|[-+ ]?\d*)(\.(?P<digits>\d+))?[fF]")
+_EXACT_POWERS = 22  # powers of ten up to that one are floats
+_ALL = Static(None)  # digits of a float's repr, which is read as the same float
 
 
 class Numbers(Mixin):
@@ -38,6 +44,8 @@ class Numbers(Mixin):
             return Static(self.evaluated(float, x.obj))
         x = self.certain(x)
         if isinstance(x, av.Format):
+            if (read := self.number_written(x)) is not None:
+                return self.py_round(*read) if read[1] is not _ALL else read[0]
             raise self.letters([x], "float()", None)
         if isinstance(x, av.Ref | av.Tup):
             return self.float_of(x) if self.is_opaque(x) else self.py_float(self.converted(x, float))
@@ -55,12 +63,25 @@ class Numbers(Mixin):
             raise self.type_problem("DJ308", problem, python=TypeError)
         x = self.certain(x)
         if isinstance(x, av.Format):
+            if base is None and (read := self.number_written(x)) is not None and read[1].obj == 0:
+                return self.to_int(self.py_round(*read))
             raise self.letters([x], "int()", None)
         if isinstance(x, av.Ref | av.Tup):
             told = self.is_opaque(x)
             return self.tell_python(Static(int), Static(int), x) if told else self.py_int(self.converted(x, int))
         value = self.number(x)
         return self.to_int(self.item(value, TypeError) if isinstance(value.type, Array) else value)
+
+    def number_written(self, text: av.Format) -> tuple[Any, Static] | None:
+        """The float that a text is, as `f"{x:.3f}"`, and the digits behind the point that it keeps; else None."""
+        parts = [part for part in text.parts if not isinstance(part, str) or part.strip()]
+        value, spec = parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else (None, "")
+        if not isinstance(value, Value) or not isinstance(value.type, Scalar) or value.type.dtype.kind != "f":
+            return None
+        form = _WITH_POINT.fullmatch(spec)
+        if form is not None and int(form["digits"] or 6) <= _EXACT_POWERS:
+            return self.cast(value, np.float64, weak=True), Static(int(form["digits"] or 6))
+        return (self.as_weak(value), _ALL) if spec == "" and value.type.dtype == np.float64 else None
 
     def to_int(self, value: Any) -> Any:
         """A whole number as Python's int."""

@@ -21,7 +21,7 @@ from diffjit.frontend.outside.surroundings import is_surroundings
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
-from diffjit.frontend.values.templates import describe
+from diffjit.frontend.values.templates import describe, same_object
 from diffjit.frontend.values.values import Static
 from diffjit.ir.nodes import Value
 from diffjit.ir.types import BOOL, Array, Scalar, not_one
@@ -436,6 +436,8 @@ class Operators(Mixin):
                     return a if b.obj else self.logical_not(a)
                 return Static(isinstance(a, Static) and a.obj is b.obj)
         if isinstance(left, Static) and isinstance(right, Static):
+            if av.is_read_only(left.obj) and same_object(left.obj, right.obj):  # one may stand for the other
+                raise self.unsupported("DJ121", "`is` between arrays of the same texts", None, "compare with ==")
             return Static(left.obj is right.obj)
         for a, b in ((left, right), (right, left)):
             if isinstance(a, av.Opt) and isinstance(b, av.Opt | av.Handle):

@@ -542,6 +542,8 @@ def same_object(a: Any, b: Any) -> bool:
         return True
     if type(a) is not type(b):
         return False
+    if av.is_read_only(a):
+        return a.dtype == b.dtype and np.array_equal(a, b)
     try:
         equal = bool(a == b)
     except (TypeError, ValueError):

@@ -316,6 +316,11 @@ def is_number(obj: Any) -> bool:
     return isinstance(obj, (bool, np.bool_)) or (tree.is_numeric(obj) and not isinstance(obj, np.ndarray))
 
 
+def is_read_only(obj: Any) -> bool:
+    """An array of texts or dates, which programs do not write to: equal ones are told apart by `is` alone."""
+    return isinstance(obj, np.ndarray) and obj.dtype.kind in "USmM"
+
+
 def as_number(value: Any) -> Any:
     """The number that a member of an IntEnum counts as in arithmetic; anything else is itself."""
     if isinstance(value, Static) and isinstance(value.obj, enum.Enum) and isinstance(value.obj, (int, float)):

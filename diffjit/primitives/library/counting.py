@@ -110,12 +110,16 @@ def union1d(ar1, ar2):
 
 @implements(np.intersect1d)
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    """Values that are in both."""
-    if return_indices:
-        raise NotImplementedError("np.intersect1d with return_indices: use np.searchsorted")
+    """Values that are in both, and where each stands first."""
     first, second = np.asarray(ar1), np.asarray(ar2)
-    values = np.unique(first.astype(np.result_type(first.dtype, second.dtype)))
-    return values[np.isin(values, second)]
+    first = first.astype(np.result_type(first.dtype, second.dtype))
+    if not return_indices:
+        values = np.unique(first)
+        return values[np.isin(values, second)]
+    values, places = np.unique(first, return_index=True)
+    others, other_places = np.unique(second, return_index=True)
+    both = np.isin(values, second)
+    return values[both], places[both], other_places[np.searchsorted(others, values[both])]
 
 
 @implements(np.setdiff1d)

@@ -268,6 +268,7 @@ def repeat(a, repeats, axis=None):
     axis = 0 if axis is None else one_axis(axis, a.ndim)
     if np.ndim(repeats) != 0:
         return np.take(a, repeated_positions(np.asarray(repeats), a.shape[axis]), axis=axis)
+    repeats = int(repeats)  # NumPy cuts a float off here, if not an array of them
     before, n, after = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     copies = np.empty((*before, n, repeats, *after), a.dtype)
     copies[...] = np.expand_dims(a, axis + 1)

@@ -309,7 +309,7 @@ def round_decimal(x, digits):
         return np.rint(x / 10.0 ** (-digits)) * 10.0 ** (-digits)
     scale = 10.0**digits
     y = x * scale
-    if not abs(y) < 4503599627370496.0:  # 2**52: already an integer, or not finite
+    if not abs(y) < 9007199254740992.0:  # 2**53: floats stand no closer here than the decimals, or it is not finite
         return x
     low = np.floor(y)
     rest = y - low
@@ -319,7 +319,7 @@ def round_decimal(x, digits):
     b = b - (b - scale)
     error = ((a * b - y) + a * (scale - b) + (x - a) * b) + (x - a) * (scale - b)
     up = rest > 0.5 or (rest == 0.5 and (error > 0.0 or (error == 0.0 and low % 2.0 == 1.0)))
-    return (low + 1.0 if up else low) / scale
+    return np.copysign((low + 1.0 if up else low) / scale, x)
 
 
 # Functions of `numpy.lib.scimath`, which leave the real numbers where an argument is outside their domain: what they
