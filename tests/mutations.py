@@ -809,6 +809,20 @@ MUTATIONS = (
         "tests/lowering/test_shifted.py",
     ),
     Mutation(
+        "derived classes on the right are not asked first",
+        "frontend/protocols/of_python.py",
+        "if self._is_derived(*classes) and self._has_another(*classes, reflected):",
+        "if False:",
+        "tests/frontend/test_who_is_asked.py",
+    ),
+    Mutation(
+        "operands of one class are asked twice",
+        "frontend/protocols/of_python.py",
+        "if classes[0] is not classes[1]:",
+        "if True:",
+        "tests/frontend/test_who_is_asked.py",
+    ),
+    Mutation(
         "what others are added to is taken for the multiple that it was",
         "lowering/loops/stencils.py",
         " and not adds_to",

@@ -244,7 +244,7 @@ def test_without_an_order():
         def __init__(self, x):
             self.x = x
 
-    with pytest.raises(dj.DiffjitError, match="DJ301"):
+    with pytest.raises(dj.DiffjitError, match="DJ309"):
         dj.grad(lambda x: sorted([Plain(x[0]), Plain(x[1])])[1].x)(POINT)  # pyright: ignore[reportArgumentType]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from diffjit.errors import TypeProblem
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.subclasses.of_objects import is_object
+from diffjit.frontend.protocols.of_objects import is_object
 from diffjit.frontend.syntax.handlers import core, implementation, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av

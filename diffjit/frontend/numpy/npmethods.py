@@ -9,7 +9,7 @@ import numpy as np
 
 from diffjit.errors import alike
 from diffjit.frontend.kernels.words import BETWEEN_SIDES
-from diffjit.frontend.subclasses.of_objects import is_object
+from diffjit.frontend.protocols.of_objects import is_object
 from diffjit.frontend.syntax.handlers import CORE, kinds
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av

@@ -71,9 +71,10 @@ from diffjit.frontend.outside.opaque import OpaqueCalls
 from diffjit.frontend.outside.operator_functions import OperatorFunctions
 from diffjit.frontend.outside.rare_parts import RareParts
 from diffjit.frontend.outside.streams import Streams
-from diffjit.frontend.subclasses.of_objects import ObjectArrays
-from diffjit.frontend.subclasses.own_arrays import OwnArrays
-from diffjit.frontend.subclasses.protocols import Protocols
+from diffjit.frontend.protocols.of_numpy import Protocols
+from diffjit.frontend.protocols.of_objects import ObjectArrays
+from diffjit.frontend.protocols.of_python import DataModel
+from diffjit.frontend.protocols.own_arrays import OwnArrays
 from diffjit.frontend.syntax.comprehensions import Comprehensions
 from diffjit.frontend.syntax.control import PART, Control
 from diffjit.frontend.syntax.exceptions import Exceptions
@@ -114,7 +115,7 @@ class Interpreter(
     Recursion, Making, RepeatedCalls, Nested, Arenas, Sums, IndexTricks, Warned, Asserted, Questions, DataclassCalls,
     Derived, Protocols, SetOperators, Managers, Tables, Portable, ReadOnly, FourierTransforms, ForeignCalls, Watching,
     Streams, OpaqueCalls, ChangedOutside, Blocks, Launches, Rows, Descriptors, Namespaces, Members, KnownArrays,
-    OperatorFunctions, ObjectArrays, OwnArrays, RareParts, ByElement, OptionWords,
+    OperatorFunctions, ObjectArrays, OwnArrays, DataModel, RareParts, ByElement, OptionWords,
 ):  # fmt: skip
     """Interprets functions abstractly; see the module's docstring."""
 

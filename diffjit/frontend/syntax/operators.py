@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 import sys
-import types
 from typing import Any, TypeGuard
 
 import gast
@@ -13,11 +11,11 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import DiffjitError
-from diffjit.frontend.calls.dataclass_calls import GENERATED
 from diffjit.frontend.numpy.arith import PYTHON_OPERATORS
 from diffjit.frontend.objects.iterate import UnknownLength
-from diffjit.frontend.objects.members import is_own_member, plain_class
+from diffjit.frontend.objects.members import is_own_member
 from diffjit.frontend.outside.surroundings import is_surroundings
+from diffjit.frontend.protocols.of_python import DUNDER, REFLECTED_KINDS
 from diffjit.frontend.syntax.mixin import Mixin
 from diffjit.frontend.values import values as av
 from diffjit.frontend.values.sums import for_each
@@ -39,10 +37,6 @@ COMPARE = {
 }  # fmt: skip
 LARGEST_KEPT = next(k for k in range(256, 1 << 20) if int(str(k + 1)) is not int(str(k + 1)))  # as one object
 UNARY = {gast.USub: "negative", gast.UAdd: "positive", gast.Invert: "invert"}
-DUNDER = {kind: function.__name__.strip("_") for kind, function in PYTHON_OPERATORS.items()}
-REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-_BY_DUNDER = {name: kind for kind, name in DUNDER.items()}
-REFLECTED_KINDS = {kind: _BY_DUNDER[REFLECTED[n]] for kind, n in DUNDER.items() if REFLECTED.get(n, n) != n}
 
 
 class Operators(Mixin):
@@ -197,34 +191,6 @@ class Operators(Mixin):
             return (number, right) if value is left else (self.as_weak(left), number)
         return left, right
 
-    def user_operator(self, kind: str, left: Any, right: Any) -> Any:
-        """`__add__` and the like of a user's class."""
-        name = DUNDER.get(kind)
-        if name is None:
-            return None
-        for receiver, other, prefix in ((left, right, ""), (right, left, "r")):
-            cls = self.operating_class(receiver)
-            if cls is not None:
-                dunder = f"__{REFLECTED.get(name, name) if prefix and name in REFLECTED else prefix + name}__"
-                plain = getattr(plain_class(receiver), dunder, None)
-                own = self.class_has(cls, dunder) and plain is not getattr(cls, dunder)
-                member = isinstance(receiver, Static)
-                takes_over = self.member_takes_over if member else self.takes_over
-                if own and (not prefix or takes_over(cls, dunder, left)):
-                    return self.call_method(receiver, dunder, [other])
-                if prefix and self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
-                    return self.call_protocol(getattr(np, kind), [left, right], {})
-        return None
-
-    def operating_class(self, value: Any) -> type | None:
-        """The class of a value whose operators may be the user's own: of an object, a named tuple, or a member."""
-        if isinstance(value, av.Tup):
-            return value.cls
-        if is_own_member(value):
-            return type(value.obj)
-        held = self.contents(value) if isinstance(value, av.Ref) else None
-        return held.cls if isinstance(held, av.ObjC) else None
-
     def eval_Compare(self, node: gast.AST) -> Any:
         since = len(self.questions)
         found = self.compare_chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)), node)
@@ -323,44 +289,6 @@ class Operators(Mixin):
             if self.is_sequence(a) and (number or isinstance(b, Static)):
                 return not self.ask(b, lambda cls: issubclass(cls, np.generic | np.ndarray))
         return False
-
-    def compare_objects(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
-        """A comparison of which one side is an object; None for others."""
-        classes = [self.object_class(v) for v in (left, right)]
-        if classes == [None, None]:
-            return self.user_operator(kind, left, right) if is_own_member(left) or is_own_member(right) else None
-        cls, name = classes[0] or classes[1], DUNDER[kind]
-        method = self.class_lookup(cls, f"__{name}__")
-        if self.compares_by_fields(cls, kind) and not isinstance(method, av.Member):
-            if classes[0] is not classes[1]:
-                return Static(kind == "not_equal")
-            names = [n for n, options in self.dataclass_fields(cls).items() if options["compare"]]
-            return self.compare_fields(kind, left, right, names, node)
-        if method in (types.SimpleNamespace.__eq__, types.SimpleNamespace.__ne__):
-            sides = [c or type(getattr(v, "obj", None)) for c, v in zip(classes, (left, right), strict=True)]
-            if sides[0] is not sides[1]:
-                return Static(name == "ne")
-            return self.compare_kind(kind, *(self.get_attribute(v, "__dict__") for v in (left, right)))
-        if name == "ne" and method is object.__ne__:
-            return self.logical_not(self.compare_objects("equal", left, right, node))
-        if method is object.__eq__:
-            return Static(False) if None in classes else self.identical(left, right)
-        if getattr(getattr(method, "__code__", None), "co_qualname", "").startswith(GENERATED):
-            if classes[0] is not classes[1]:
-                return Static(False)
-            names = [f.name for f in dataclasses.fields(cls) if f.compare]  # pyright: ignore[reportArgumentType]
-            return self.compare_fields(kind, left, right, names, node)
-        return self.user_operator(kind, left, right)
-
-    def compare_fields(self, kind: str, left: Any, right: Any, names: list[str], node: gast.AST | None) -> Any:
-        """Two instances of a dataclass, compared as tuples of their fields."""
-        a, b = (av.Tup(tuple(self.get_attribute(v, n) for n in names)) for v in (left, right))
-        return self.compare_sequences(kind, a, b, node)
-
-    def object_class(self, value: Any) -> type | None:
-        """The class of an object."""
-        held = self.object_form(value) if isinstance(value, av.Ref) else None
-        return held.cls if isinstance(held, av.ObjC) else None
 
     def compare_optional(self, kind: str, left: Any, right: Any, node: gast.AST | None) -> Any:
         if isinstance(right, Static) and right.obj is None and isinstance(left, av.Opt):

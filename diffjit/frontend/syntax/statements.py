@@ -302,7 +302,9 @@ class Statements(Mixin):
                     return joined
         cls, dunder = self.operating_class(current), f"__i{DUNDER.get(kind)}__"
         if cls is not None and self.class_has(cls, dunder):
-            return self.call_method(current, dunder, [value])
+            found = self.call_method(current, dunder, [value])
+            if not self.gives_up(found):
+                return found
         return self.binary(kind, current, value, node)
 
     def adds_lists(self, value: Any, kind: str) -> bool:

@@ -85,13 +85,13 @@ class Protocols(Mixin):
         name = _SPECIAL.get(function)
         if name is None or not any(map(self._class_beside_arrays, args)) or any(map(self.is_opaque, args)):
             return None
-        if self.has_method(args[0], name):
+        if len(args) == 2 and not kwargs and function is not builtins.round:
+            if (found := self.asked_for(name.strip("_"), function.__name__, args[0], args[1])) is not None:
+                return found
+        elif self.has_method(args[0], name):
             return self.call_method(args[0], name, args[1:], kwargs)
-        reflected = f"__r{name.strip('_')}__"
-        if len(args) == 2 and self.has_method(args[1], reflected):
-            return self.call_method(args[1], reflected, args[:1], kwargs)
         if function is math.floor or function is math.ceil:
-            return self.rounded_float(function, args[0], name, node) if self._is_element(args[0]) else None
+            return self.rounded_float(function, args[0], name, node) if self.is_element(args[0]) else None
         message = f"`{function.__name__}` of an object without `{name}`"
         raise self.type_problem("DJ309", message, node, python=TypeError)
 
@@ -112,7 +112,7 @@ class Protocols(Mixin):
         if (
             any(function is part for part in _PARTS)
             and args
-            and self._is_element(args[0])
+            and self.is_element(args[0])
             and self.has_method(args[0], function.__name__)
         ):
             return self.get_attribute(args[0], function.__name__, node)
@@ -140,7 +140,7 @@ class Protocols(Mixin):
 
     def call_of_objects(self, ufunc: np.ufunc, args: list[Any], node: Any) -> Any:
         """What a ufunc makes of objects that are no arrays: an operator or a method of theirs; None of other things."""
-        alone = [self._is_element(a) for a in args]
+        alone = [self.is_element(a) for a in args]
         if ufunc.nout != 1 or len(args) != ufunc.nin or not any(alone):
             return None
         if not all(one or self._is_number(a) for one, a in zip(alone, args, strict=True)):
@@ -169,7 +169,7 @@ class Protocols(Mixin):
         message = f"type {self.class_of(value).__name__} doesn't define {own} method"
         raise self.type_problem("DJ309", message, node, cure=f"give the class a method `{own}`", python=TypeError)
 
-    def _is_element(self, value: Any) -> bool:
+    def is_element(self, value: Any) -> bool:
         """Whether NumPy takes an object as one element: its class says nothing of arrays, and it is no sequence."""
         cls = self._class_beside_arrays(value)
         if cls is None or self.is_opaque(value):
