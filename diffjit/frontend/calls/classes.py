@@ -12,6 +12,7 @@ from typing import Any
 
 import gast
 
+from diffjit import tree
 from diffjit.frontend.entry.subset import assigned_in_order, assigned_names
 from diffjit.frontend.syntax.frames import Frame
 from diffjit.frontend.syntax.handlers import core
@@ -66,22 +67,37 @@ class Classes(Mixin):
             said = {n: _outermost(annotation) for n, annotation in frame.annotated.items()}
             members[FIELDS] = tuple(n for n, word in said.items() if word != "ClassVar")
             members[HANDED] = tuple(n for n, word in said.items() if word == "InitVar")
-            result = Static(self.local_class(node, bases, members))
+            slots = self._slots_of(held.get("__slots__", UNBOUND), node)
+            result = Static(self.local_class(node, bases, members, slots))
         for decorator in reversed(node.decorator_list):
             result = self.call(self.eval(decorator), [result], {}, decorator)
         self.bind(node.name, result, node)
 
-    def local_class(self, node: gast.AST, bases: tuple[type, ...], members: dict[str, Any]) -> type:
+    def _slots_of(self, value: Any, node: gast.AST) -> dict[str, Any]:
+        """The `__slots__` of a class, where it has them."""
+        if value is UNBOUND:
+            return {}
+        names = self.sequence_items(value, node) if self.is_sequence(value) and not self.is_text(value) else [value]
+        if not all(isinstance(n, Static) and isinstance(n.obj, str) for n in names):
+            raise self.unsupported("DJ113", "`__slots__` that are no texts", node, "write their names")
+        return {"__slots__": tuple(n.obj for n in names)}
+
+    def local_class(
+        self, node: gast.AST, bases: tuple[type, ...], members: dict[str, Any], slots: dict[str, Any]
+    ) -> type:
         """The stand-in for a class: that of earlier attempts, which have learnt something of its objects."""
         made = self.class_counts[node] = self.class_counts.get(node, 0) + 1
         known = self.learned.classes.get((node, self.call_path, made))
         if known is None or known.__bases__ != (bases or (object,)):
-            known = type(node.name, bases, {"__module__": LOCAL})
+            known = type(node.name, bases, {"__module__": LOCAL, **slots})
             self.learned.classes[node, self.call_path, made] = known
-        for name in [name for name in vars(known) if name not in _OF_ANY_CLASS and name not in members]:
+        kept = {*_OF_ANY_CLASS, *members, *slots, *tree.all_slots(known)}
+        for name in [name for name in vars(known) if name not in kept]:
             delattr(known, name)
         for name, member in members.items():
             setattr(known, name, member)
+            if (("attribute", id(known)), name) in self.names_before:  # the program sets it later
+                self.cells["v", ("attribute", id(known)), name] = member.value
         return known
 
     def is_named_tuple(self, node: gast.AST) -> bool:
@@ -126,6 +142,10 @@ class Classes(Mixin):
         """An attribute of a local class, as an object sees it."""
         found = member.value
         home = next(c for c in cls.__mro__ if vars(c).get(name) is member)
+        if (at := self.static_attribute_set(home, name)) is not None:
+            found = self._local(at, name, None)
+        if isinstance(found, Static) and tree.is_function(found.obj):
+            return av.Bound(owner, found)
         if isinstance(found, av.Fn):
             return av.Bound(owner, dataclasses.replace(found, owner=home))
         if isinstance(found, av.Descriptor):

@@ -22,6 +22,7 @@ import numpy as np
 
 from diffjit import tree
 from diffjit.errors import MemoryProblem
+from diffjit.frontend.calls.classes import LOCAL
 from diffjit.frontend.entry.lift import Guard, array_type
 from diffjit.frontend.entry.outputs import Apart, Change, Foreign, Same
 from diffjit.frontend.entry.places import Absent, AsFloats, Attribute, Cell, Global
@@ -136,7 +137,13 @@ class ChangedOutside(Mixin):
 
     def is_given_back(self, key: tuple[Any, ...]) -> bool:
         """Whether a cell is of what lives outside of all programs."""
-        return (key[0] == "h" and key[1] in self.before) or (key[0] == "v" and key[1:] in self.names_before)
+        given = key[0] == "v" and key[1:] in self.names_before and not self._is_made_inside(key[1:])
+        return given or (key[0] == "h" and key[1] in self.before)
+
+    def _is_made_inside(self, key: tuple[Any, ...]) -> bool:
+        """Whether an attribute that the program sets is one of a class that it defines itself."""
+        scope, _, setter = self.learned.assigned[key]
+        return scope is None and _is_local(setter())
 
     # Variables
 
@@ -180,6 +187,10 @@ class ChangedOutside(Mixin):
             return False
         if name not in vars(obj) and (isinstance(obj, type) or hasattr(obj, name)):
             return False  # of a class: its own, not one that it has from another
+        if _is_local(obj):
+            own = vars(obj)[name].value if isinstance(vars(obj)[name], av.Member) else None
+            if name.startswith("__") or isinstance(own, av.Descriptor) or isinstance(value, av.Descriptor):
+                return False  # Python asks the class for these, and not by reading an attribute
         owner = ("global", id(vars(obj))) if isinstance(obj, types.ModuleType) else ("attribute", id(obj))
         if (owner, name) not in self.names_before:
             raise Learn("assigned", {(owner, name): (None, Attribute(obj, name), lambda: obj)})
@@ -196,6 +207,9 @@ class ChangedOutside(Mixin):
 
     def _take_in_assigned(self) -> None:
         for (owner, name), (scope, place, setter) in self.learned.assigned.items():
+            if self._is_made_inside((owner, name)):  # it has a value where the class is defined
+                self.cells["v", owner, name] = self.names_before[owner, name] = av.UNBOUND
+                continue
             if place is None or (scope is None and not hasattr(setter(), name)):
                 absent = Absent(scope.namespace, name) if scope is not None else Absent(vars(setter()), name)
                 self.guards["absent", owner, name] = Guard(absent, True)
@@ -270,6 +284,8 @@ class ChangedOutside(Mixin):
         """What the program leaves in objects from outside."""
         changes: list[Change] = []
         for (owner, name), before in self.names_before.items():
+            if self._is_made_inside((owner, name)):
+                continue
             value = self.cells["v", owner, name]
             made: Any = True
             if isinstance(value, av.Maybe):  # new outside, and given a value on some paths
@@ -326,6 +342,11 @@ class ChangedOutside(Mixin):
     def changed_outside(self) -> list[Any]:
         """The objects outside that the program changes."""
         return [self.outside_places[uid][1] for uid in self.before]
+
+
+def _is_local(obj: Any) -> bool:
+    """Whether an object is a class that the program defines."""
+    return isinstance(obj, type) and obj.__module__ == LOCAL
 
 
 def _home(obj: Any, name: str) -> Any:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+from diffjit import tree
 from diffjit.frontend.calls.dataclass_calls import by_place, parameters_of
 from diffjit.frontend.syntax.handlers import core
 from diffjit.frontend.syntax.mixin import Mixin
@@ -55,6 +56,14 @@ class Making(Mixin):
             cure = "define it in the class: Python asks no object of its own for it"
             raise self.unsupported("DJ127", f"`{name}` of one {held.cls.__name__} is assigned", node, cure)
         return False
+
+    def set_where_it_fits(self, owner: av.Ref, cls: type, name: str, value: Any, node: Any) -> None:
+        """Set what an object holds itself, if objects of its class have a `__dict__` or a slot of that name."""
+        ours = cls.__module__.split(".")[0] == "diffjit"
+        if cls.__dictoffset__ == 0 and not ours and name not in tree.all_slots(cls):
+            problem = f"`{cls.__name__}` object has no attribute `{name}`, and no `__dict__` for new ones"
+            raise self.type_problem("DJ317", problem, node, cure="name it in `__slots__`", python=AttributeError)
+        self.set_own_attribute(owner, name, value)
 
     def set_class(self, owner: av.Ref, held: av.ObjC, value: Any, node: Any) -> None:
         """`owner.__class__ = value`, of an object that the program has made and that is in no list that grows."""

@@ -519,7 +519,7 @@ class Objects(Mixin):
                 raise self.type_problem("DJ317", f"property `{name}` has no setter", node, python=AttributeError)
             self.call(self.accessor(setter.fset, held.cls), [owner, value], {}, node)
             return
-        self.set_own_attribute(owner, name, value)
+        self.set_where_it_fits(owner, held.cls, name, value, node)
 
     def set_own_attribute(self, owner: av.Ref, name: str, value: Any) -> None:
         """Set what an object holds itself, whatever its class says."""

@@ -63,9 +63,7 @@ class DataModel(Mixin):
         raise self.type_problem("DJ309", message, cure=f"give a class a `__{name}__` that takes both", python=TypeError)
 
     def _is_for_python(self, left: Any, right: Any) -> bool:
-        """Whether neither NumPy nor a container has a say: one operand is an object that is no array and no sequence,
-        the other one as well, or a number of Python's.
-        """
+        """Whether neither NumPy nor a container has a say: of objects that are none, and numbers of Python's."""
         alone = [self.is_element(v) for v in (left, right)]
         return any(alone) and all(a or self.is_weak(v) for a, v in zip(alone, (left, right), strict=True))
 
