@@ -176,3 +176,62 @@ def test_what_python_asks_the_class_is_not_set_later():
 
     with pytest.raises(dj.UnsupportedSyntax, match="DJ127"):
         dj.grad(f, backend="python")(1.3)
+
+
+class Marking(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.mark = 5.0
+        return made
+
+
+class Marked(metaclass=Marking):
+    def __init__(self, v):
+        self.v = v
+
+
+class Doubling(type):
+    def __call__(cls, v):
+        return type.__call__(cls, v * 2)
+
+
+class Doubled(metaclass=Doubling):
+    def __init__(self, v):
+        self.v = v
+
+
+class DoubledToo(Doubled):
+    def more(self):
+        return self.v + 1
+
+
+class Alone(type):
+    made = {}  # noqa: RUF012 - of each class
+
+    def __call__(cls, *args):
+        if cls not in cls.made:
+            cls.made[cls] = super().__call__(*args)
+        return cls.made[cls]
+
+
+class Settings(metaclass=Alone):
+    def __init__(self):
+        self.v = 1.0
+
+
+def alone(x):
+    one = Settings()
+    one.v = x
+    return Settings().v * x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: Marked(x).v * Marked(x * x).mark, lambda x: Doubled(x).v * x, lambda x: DoubledToo(x).more() * x, alone],
+    ids=["marked", "doubled", "derived", "alone"],
+)
+def test_metaclasses_say_how_objects_are_made(f, backend):
+    Alone.made.clear()
+    of_one_number(f, backend)
+    Alone.made.clear()

@@ -162,7 +162,7 @@ class Calls(Mixin):
         if _module_of(obj) == "numba" and getattr(obj, "__name__", "") in ("prange", "jit", "njit"):
             return self.call_of_numba(obj, args)
         if isinstance(obj, type):
-            return self.instantiate(obj, args, kwargs, node)
+            return self.call_class(obj, args, kwargs, node)
         if is_cython(obj) or hasattr(obj, "arg_extractor"):  # SciPy's transforms, whose source says what they take
             return self.call_unknown(obj, args, kwargs, node)
         if isinstance(obj, types.MethodType):

@@ -113,7 +113,8 @@ class Methods(Mixin):
         owner, instance = receiver.parts
         cls = self.object_class(instance) or self.class_of(instance)
         if isinstance(instance, Static):  # the class of a classmethod, or an object that does not change, as SciPy's
-            cls = instance.obj if isinstance(instance.obj, type) else type(instance.obj)
+            known: Any = instance.obj
+            cls = known if isinstance(known, type) and owner in known.__mro__ else type(known)  # or of a metaclass
         mro = cls.__mro__
         self.watch(cls, name, after=owner)
         base = next((b for b in mro[mro.index(owner) + 1 :] if name in vars(b)), object)
@@ -155,6 +156,8 @@ class Methods(Mixin):
             return self.init_exception(instance, args)
         if name == "__new__":
             return self.call_new(base, getattr(found, "__func__", found), args, kwargs, node)
+        if base is type:
+            return self.call(Static(found), [instance, *args], kwargs, node)
         if base is object:
             return self.call(Static(found), [instance, *args], kwargs, node) if name in _ACCESS else NONE
         if isinstance(found, av.Member):

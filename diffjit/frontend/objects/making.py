@@ -14,6 +14,8 @@ is rather the making of an object: a function that returns it, and changes nothi
 from __future__ import annotations
 
 import copy
+import inspect
+import sys
 from dataclasses import replace
 from types import FunctionType
 from typing import Any
@@ -42,6 +44,19 @@ def _made_here(cls: Any, names: Any, given: Any) -> Any:
 
 class Making(Mixin):
     """Mixin of the interpreter: recursive classes, and objects that change their class."""
+
+    def call_class(self, cls: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
+        """`cls(...)`: a new object, or what a metaclass of the user's says instead."""
+        called = inspect.getattr_static(type(cls), "__call__", None)
+        if not tree.is_function(called) or type(cls).__module__.split(".")[0] in sys.stdlib_module_names:
+            return self.instantiate(cls, args, kwargs, node)
+        self.watch(type(cls), "__call__")
+        return self.call(self.method_fn(called, type(cls)), [Static(cls), *args], kwargs, node)
+
+    @core(type.__call__)
+    def type_call(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """`super().__call__(...)` in such a metaclass: a new object."""
+        return self.instantiate(cls.obj, list(args), kwargs, None)
 
     def set_special(self, owner: av.Ref, held: av.ObjC, name: str, value: Any, node: Any) -> bool:
         """An attribute with a meaning to Python, as `__class__`; False of those without one, as `__doc__`."""
