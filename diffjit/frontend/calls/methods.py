@@ -111,7 +111,7 @@ class Methods(Mixin):
     def behind(self, receiver: av.Iter, name: str) -> tuple[Any, type, Any]:
         """Of super().name: the instance, the class that has it, and what it is there."""
         owner, instance = receiver.parts
-        cls = self.object_class(instance) or self.class_of(instance)
+        cls: Any = self.object_class(instance) or self.class_of(instance)
         if isinstance(instance, Static):  # the class of a classmethod, or an object that does not change, as SciPy's
             known: Any = instance.obj
             cls = known if isinstance(known, type) and owner in known.__mro__ else type(known)  # or of a metaclass
