@@ -548,6 +548,8 @@ class Interpreter(
     def static_int(self, value: Any, what: str, node: gast.AST | None = None) -> int:
         """An integer that must be known while specialising (an axis, a number of dimensions, ...)."""
         value = self.as_known(value)
+        if (cls := self.object_class(value)) is not None and self.class_has(cls, "__index__"):
+            return self.static_int(self.call_method(value, "__index__", []), what, node)
         if isinstance(value, Static):
             try:
                 return operator.index(value.obj)
