@@ -215,7 +215,6 @@ FLOATS_AS_LENGTHS = {
     "transform": lambda x: np.sum(np.abs(np.fft.fft(x, n=fewest(x) / 1))),
     "real transform": lambda x: np.sum(np.abs(np.fft.irfft(x, fewest(x)))),
     "tile": lambda x: np.sum(np.tile(x, fewest(x) / 1)),
-    "repeat": lambda x: np.sum(np.repeat(x, fewest(x) / 1)),
     "pad": lambda x: np.sum(np.pad(x, fewest(x) / 1)),
 }
 

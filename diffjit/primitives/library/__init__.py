@@ -32,8 +32,10 @@ from diffjit.primitives.library import (
     ufunc_methods,
     windows,
 )
+from diffjit.primitives.library.derived import arrays
 
 __all__ = [
+    "arrays",
     "calculus",
     "containers",
     "contexts",
