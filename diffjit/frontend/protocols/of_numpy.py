@@ -97,18 +97,17 @@ class Protocols(Mixin):
 
     def call_protocol(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any = None) -> Any:
         """What an operand's class makes of NumPy's function; None where none has a say."""
-        if isinstance(function, np.ufunc):
+        ufunc = function if isinstance(function, np.ufunc) else tree.asked(function, "__self__")
+        if isinstance(ufunc, np.ufunc):
             owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
             if owner is None:
-                return None if kwargs else self.call_of_objects(function, args, node)
+                return None if kwargs or function is not ufunc else self.call_of_objects(ufunc, args, node)
             cls = self.class_of(owner)
             if self.class_lookup(cls, "__array_ufunc__") is None:
                 message = f"operand '{cls.__name__}' does not support ufuncs (__array_ufunc__=None)"
                 raise self.type_problem("DJ309", message, node, cure="call its own methods", python=TypeError)
-            return self._asked_ufunc(owner, function, "__call__", args, kwargs)
-        if isinstance(ufunc := tree.asked(function, "__self__"), np.ufunc):
-            owner = next((a for a in args if self.has_method(a, "__array_ufunc__")), None)
-            return None if owner is None else self._asked_ufunc(owner, ufunc, function.__name__, args, kwargs)
+            method = "__call__" if function is ufunc else function.__name__
+            return self._asked_ufunc(owner, ufunc, method, args, kwargs)
         if (
             any(function is part for part in _PARTS)
             and args

@@ -38,15 +38,16 @@ class DataModel(Mixin):
     def asked_for(self, name: str, kind: str, left: Any, right: Any) -> Any:
         """What the operands' classes make of an operator, each in its turn; None where none has a say."""
         classes = self.operating_class(left), self.operating_class(right)
+        if classes == (None, None) and not any(isinstance(v, av.Ref) for v in (left, right)):
+            return None  # numbers and arrays, most often
         reflected = f"__r{name}__"
-        sides = [(left, right, f"__{name}__", False)]
+        sides = [(left, classes[0], right, f"__{name}__", False)]
         if classes[0] is not classes[1]:  # of one class, only the left operand is asked
-            sides.append((right, left, reflected, True))
+            sides.append((right, classes[1], left, reflected, True))
         if self._is_derived(*classes) and self._has_another(*classes, reflected):
             sides.reverse()
         asked = False
-        for receiver, other, dunder, turned in sides:
-            cls = self.operating_class(receiver)
+        for receiver, cls, other, dunder, turned in sides:
             if cls is None:
                 continue
             if self._has_own(receiver, cls, dunder) and (not turned or self._is_handed(receiver, cls, dunder, left)):
@@ -116,14 +117,15 @@ class DataModel(Mixin):
         classes = [self.object_class(v) or (type(v.obj) if is_own_member(v) else None) for v in (left, right)]
         if classes == [None, None]:
             return None
-        sides = [(left, right, kind, False), (right, left, REFLECTED_KINDS.get(kind, kind), True)]
+        back = REFLECTED_KINDS.get(kind, kind)
+        sides = [(left, classes[0], right, kind, False), (right, classes[1], left, back, True)]
         if self._is_derived(*classes):
             sides.reverse()
         asked = False
-        for receiver, other, way, turned in sides:
-            cls, dunder = classes[1 if turned else 0], f"__{DUNDER[way]}__"
+        for receiver, cls, other, way, turned in sides:
             if cls is None:
                 continue
+            dunder = f"__{DUNDER[way]}__"
             if turned and self._has_own(receiver, cls, dunder) and not self._is_handed(receiver, cls, dunder, left):
                 if self.class_has(cls, "__array_ufunc__") and self.is_numpys(left):
                     return self.call_protocol(getattr(np, kind), [left, right], {})

@@ -25,6 +25,7 @@ _VIEWS = (
 )  # fmt: skip
 _REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "mean", "std", "var")
 _PLACES = ("argmax", "argmin", "trace", "dot")  # a number of all, else an object
+_KNOWN = ("size", "ndim", "itemsize", "nbytes", "flags")  # attributes that are the array's
 _PLAIN = ("item", "nonzero", "searchsorted", "tobytes", "tolist")
 
 _BINARY = {
@@ -90,12 +91,12 @@ def wraps_by(cls):
     return 3 if code.co_flags & 4 else code.co_argcount - 1
 
 
-def is_class_of_arrays(asked):
+def is_array_class(asked):
     """Whether an array is to be seen as an object of a class, not with another dtype."""
     return isinstance(asked, type) and issubclass(asked, np.ndarray)
 
 
-constant(kind_of, method_of, is_asked, wraps_by, is_class_of_arrays)
+constant(kind_of, method_of, is_asked, wraps_by, is_array_class)
 
 
 # Known to the interpreter alone
@@ -185,15 +186,6 @@ def wrapped(owner, values, context=None):
     return owner.__array_wrap__(*given[: wraps_by(type(owner))])
 
 
-def each_wrapped(owner, found):
-    """Objects for one array, or for several."""
-    if isinstance(found, tuple):
-        return tuple([wrapped(owner, v) for v in found])
-    if isinstance(found, list):
-        return [wrapped(owner, v) for v in found]
-    return wrapped(owner, found)
-
-
 def leader(values):
     """Of several objects, the one whose class decides: the first of the highest priority."""
     best = None
@@ -254,6 +246,13 @@ def _plain(name):
         return getattr(values_of(self), name)(*[plain(a) for a in args], **kwargs)
 
     return method
+
+
+def _attribute(name):
+    def read(self):
+        return getattr(values_of(self), name)
+
+    return property(read)
 
 
 def _operator(ufunc):
@@ -351,7 +350,7 @@ class Inherited:
         if kind == "like":
             if isinstance(found, np.ndarray) or not isinstance(found, (tuple, list)):
                 return wrapped(first, found)
-            made = each_wrapped(first, list(found))
+            made = [wrapped(first, v) for v in found]
             return type(found)(*made) if hasattr(found, "_fields") else type(found)(made)
         if not isinstance(found, tuple):
             return found
@@ -371,16 +370,6 @@ class Inherited:
         raise NotImplementedError("`shape = ...` of an object of a class of arrays: make another one by reshape")
 
     @property
-    def size(self):
-        """How many elements there are."""
-        return values_of(self).size
-
-    @property
-    def ndim(self):
-        """How many dimensions it has."""
-        return values_of(self).ndim
-
-    @property
     def dtype(self):
         """Of the array."""
         return values_of(self).dtype
@@ -388,21 +377,6 @@ class Inherited:
     @dtype.setter
     def dtype(self, dtype):
         raise NotImplementedError("`dtype = ...` of an object of a class of arrays: make another one by astype")
-
-    @property
-    def itemsize(self):
-        """Bytes of an element."""
-        return values_of(self).itemsize
-
-    @property
-    def nbytes(self):
-        """Bytes of all elements."""
-        return values_of(self).nbytes
-
-    @property
-    def flags(self):
-        """Of the array's memory."""
-        return values_of(self).flags
 
     @property
     def flat(self):
@@ -451,7 +425,7 @@ class Inherited:
             return like(self, values_of(self))
         if asked is np.ndarray:
             return values_of(self)
-        if is_class_of_arrays(asked):
+        if is_array_class(asked):
             return seen(asked, self)
         return like(self, values_of(self).view(asked))
 
@@ -520,6 +494,8 @@ class Inherited:
         raise TypeError(f"unhashable type: '{type(self).__name__}'")
 
 
+for _name in _KNOWN:
+    setattr(Inherited, _name, _attribute(_name))
 for _name in _VIEWS:
     setattr(Inherited, _name, _view(_name))
 for _name in _REDUCTIONS:
